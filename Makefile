@@ -1,0 +1,37 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test faults lint bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing Python packages into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## the real systems on this machine, and events flowing through them
+	@$(BIN)/penstock demo
+
+test: $(READY) ## every test, fault tests in short form
+	@$(BIN)/python -m pytest
+
+faults: $(READY) ## the fault tests at full length; ROUNDS=n for longer
+	@ROUNDS=$${ROUNDS:-1} $(BIN)/python -m pytest -m faults -s
+
+lint: $(READY) ## ruff, mypy, import-linter
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+bench: $(READY) ## every benchmark, as ratios to a ceiling or a peer
+	@$(BIN)/penstock bench
+
+clean: ## remove what was built here; the shared cache of jars stays
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

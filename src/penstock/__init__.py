@@ -1,0 +1,1 @@
+"""Penstock carries events, database changes and metadata through Kafka."""

@@ -1,0 +1,57 @@
+"""Keeping secrets out of everything that a person or a log can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+HIDDEN = "********"
+
+_SECRET_KEY = re.compile(
+    r"password|secret|token|jaas|credential|private|\.key\.pem|ssl\.key|oauthbearer\.config", re.IGNORECASE
+)
+_URL_PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
+
+
+def is_secret(key: str) -> bool:
+    """Whether the value of a setting of this name must never be shown."""
+    return _SECRET_KEY.search(key) is not None and not key.endswith(".location")
+
+
+def hide(key: str, value: object) -> str:
+    """The value as it may be shown: hidden for a secret's name, without the password for a URL."""
+    if is_secret(key):
+        return HIDDEN
+    return _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", str(value))
+
+
+class PassThrough(Mapping[str, Any]):
+    """Options handed on to a library as they are, whose text form hides the secrets among them."""
+
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
+        self._options = dict(options or {})
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - the library behind decides on the types
+        """The value of one option."""
+        return self._options[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the options."""
+        return iter(self._options)
+
+    def __len__(self) -> int:
+        """How many options there are."""
+        return len(self._options)
+
+    def __repr__(self) -> str:
+        """The options with every secret hidden."""
+        return repr({key: hide(key, value) for key, value in self._options.items()})
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 - pydantic's signature
+        """Let settings models take a plain mapping for this type."""
+        return core_schema.no_info_after_validator_function(cls, handler(dict[str, str | int | float | bool]))

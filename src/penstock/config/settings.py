@@ -1,0 +1,184 @@
+"""The settings: `penstock.yaml`, then `PENSTOCK_*` in the environment, then options; the last one wins."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from penstock.config.secrets import PassThrough, hide
+from penstock.config.yaml_file import KeyPath, Value, read_yaml
+from penstock.errors import ConfigError, Problem
+
+DEFAULT_FILE = Path("penstock.yaml")
+PREFIX = "PENSTOCK_"
+FILE_VARIABLE = "PENSTOCK_SETTINGS"
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+def default_cache() -> Path:
+    """The user's cache directory, shared by all projects."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
+
+
+class Ports(BaseModel):
+    """The ports of the local stack, all on localhost."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kafka: Port = 9092
+    registry: Port = 8081
+    connect: Port = 8083
+    collector: Port = 8000
+    console: Port = 9000
+    postgres: Port = 5433
+    s3: Port = 9001
+
+
+class Settings(BaseModel):
+    """Where the systems are and how to talk to them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bootstrap: str = Field("localhost:9092", description="Kafka's addresses, comma separated")
+    kafka: PassThrough = Field(default_factory=PassThrough, description="any librdkafka setting, for every client")
+    registry: str = Field("http://localhost:8081", description="the registry's URLs, comma separated, tried in order")
+    registry_api: Literal["confluent", "by-id"] = Field("confluent", description="by-id: GET /schemas/id=<id>")
+    registry_user: str | None = Field(None, description="user for basic authentication")
+    registry_password: SecretStr | None = Field(None, description="password for basic authentication")
+    registry_token: SecretStr | None = Field(None, description="bearer token")
+    registry_ca: Path | None = Field(None, description="PEM file of the registry's certificate authority")
+    schema_ids: Literal["int", "long", "uuid"] = Field("int", description="schema ids written: 4, 8 or 16 bytes")
+    timeout: float = Field(30.0, gt=0, le=3600, description="seconds that one call may take")
+    database: SecretStr = Field(SecretStr("postgresql://penstock@localhost:5433/penstock"), description="PostgreSQL")
+    connect: str = Field("http://localhost:8083", description="Kafka Connect's URL")
+    lake: str = Field("lake", description="where tables live: a directory or s3a://bucket/path")
+    ports: Ports = Field(default_factory=Ports, description="ports of the local stack")
+    data: Path = Field(Path(".penstock"), description="the local stack's data and logs")
+    cache: Path = Field(default_factory=default_cache, description="downloaded jars, shared by projects")
+    ivy_settings: Path | None = Field(None, description="your own Ivy settings for downloads")
+    mirror: str | None = Field(None, description="the URL of a Maven mirror for downloads")
+    proxy: str | None = Field(None, description="http://host:port for downloads")
+
+
+class LoadedSettings(NamedTuple):
+    """The settings, and for each of them (`ports.kafka`, `bootstrap`) where its value came from."""
+
+    settings: Settings
+    sources: Mapping[str, str]
+
+
+class _Layered(NamedTuple):
+    """One value on its way into the settings: its key path, where it came from, and the value."""
+
+    path: KeyPath
+    source: str
+    value: Value
+
+
+def load_settings(
+    file: Path | None = None,
+    env: Mapping[str, str] = os.environ,
+    options: Mapping[str, Value] | None = None,
+) -> LoadedSettings:
+    """Merge file, environment and options; a ConfigError lists every problem with its place."""
+    layers = [*_from_file(file, env), *_from_env(env), *_from_options(options or {})]
+    merged: dict[str, Value] = {}
+    sources: dict[str, str] = {}
+    for path, source, value in layers:
+        _put(merged, path, value)
+        sources[_name(path)] = source
+    try:
+        return LoadedSettings(Settings.model_validate(merged), sources)
+    except ValidationError as error:
+        raise ConfigError(
+            [_problem(item["loc"], item["type"], item["msg"], sources) for item in error.errors()]
+        ) from None
+
+
+def shown_settings(loaded: LoadedSettings) -> Iterable[tuple[str, str, str]]:
+    """Each setting as (name, value fit to be shown, where it came from)."""
+    for name, value in loaded.settings:
+        if isinstance(value, Ports | PassThrough):
+            items = value.items() if isinstance(value, PassThrough) else iter(value)
+            for key, item in items:
+                dotted = f"{name}.{key}"
+                yield dotted, hide(key, item), loaded.sources.get(dotted, "default")
+        elif isinstance(value, SecretStr):
+            shown = hide(name, value.get_secret_value())
+            yield name, shown, loaded.sources.get(name, "default")
+        else:
+            yield name, "" if value is None else hide(name, value), loaded.sources.get(name, "default")
+
+
+def _from_file(file: Path | None, env: Mapping[str, str]) -> list[_Layered]:
+    named = file or (Path(env[FILE_VARIABLE]) if env.get(FILE_VARIABLE) else None)
+    path = named or DEFAULT_FILE
+    if named is None and not path.exists():
+        return []
+    yaml_file = read_yaml(path, env)
+    return [_Layered(key_path, yaml_file.place(key_path), value) for key_path, value in _leaves(yaml_file.content)]
+
+
+def _leaves(content: Mapping[str, Value]) -> Iterable[tuple[KeyPath, Value]]:
+    for key, value in content.items():
+        if isinstance(value, dict) and key in _NESTED:
+            yield from (((key, name), item) for name, item in value.items())
+        else:
+            yield (key,), value
+
+
+def _from_env(env: Mapping[str, str]) -> list[_Layered]:
+    named = ((name, value) for name, value in sorted(env.items()) if name.startswith(PREFIX) and name != FILE_VARIABLE)
+    return [_Layered(_env_path(name), name, value) for name, value in named]
+
+
+def _env_path(name: str) -> KeyPath:
+    """`PENSTOCK_REGISTRY_USER` is `registry_user`, `PENSTOCK_KAFKA_SASL_USERNAME` is `kafka`, `sasl.username`."""
+    key = name.removeprefix(PREFIX).lower()
+    if key in Settings.model_fields:
+        return (key,)
+    head, _, rest = key.partition("_")
+    if head in _NESTED and rest:
+        return (head, rest.replace("_", ".") if head == "kafka" else rest)
+    return (key,)
+
+
+def _from_options(options: Mapping[str, Value]) -> list[_Layered]:
+    given = ((name, value) for name, value in options.items() if value is not None)
+    return [
+        _Layered(tuple(name.split(".", 1)), f"--{name.replace('_', '-').replace('.', '-')}", value)
+        for name, value in given
+    ]
+
+
+def _put(target: dict[str, Value], path: KeyPath, value: Value) -> None:
+    head, *rest = (str(part) for part in path)
+    if not rest:
+        target[head] = value
+        return
+    inner = target.setdefault(head, {})
+    if isinstance(inner, dict):
+        inner[rest[0]] = value
+
+
+def _name(path: Iterable[str | int]) -> str:
+    return ".".join(str(part) for part in path)
+
+
+def _problem(location: tuple[str | int, ...], kind: str, message: str, sources: Mapping[str, str]) -> Problem:
+    name = _name(location)
+    place = sources.get(name) or sources.get(str(location[0]), "settings")
+    if kind != "extra_forbidden":
+        return Problem(place, f"{name}: {message[:1].lower()}{message[1:]}")
+    known = Ports.model_fields if location[0] == "ports" and len(location) > 1 else Settings.model_fields
+    close = difflib.get_close_matches(str(location[-1]), known, n=1)
+    return Problem(place, f"{name} is not a setting", f"did you mean {close[0]}?" if close else "see `penstock config`")
+
+
+_NESTED = ("kafka", "ports")

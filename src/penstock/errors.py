@@ -1,0 +1,273 @@
+"""Every error that Penstock raises: `Terminal` (fix something) or `Transient` (try again).
+
+    PenstockError
+    ├── Terminal                       nothing changes by trying again
+    │   ├── ConfigError                settings, YAML files, options     (exit code 2)
+    │   ├── UsageError                 a command or call used wrongly    (exit code 2)
+    │   ├── SchemaError
+    │   │   ├── SchemaSyntaxError      the schema's text cannot be parsed
+    │   │   ├── SchemaIncompatible     the registry's rule forbids the change
+    │   │   └── SchemaNotFound         no such subject, version or id
+    │   ├── RecordError
+    │   │   ├── RecordInvalid          a value does not fit its schema
+    │   │   ├── RecordUndecodable      bytes are not what their schema says
+    │   │   └── RecordTooLarge         larger than the broker takes
+    │   ├── RegistryRefused            the registry answers, but not as a registry, or says no
+    │   ├── TopicNotFound, TopicExists, GroupNotFound, GroupBusy, KafkaRefused
+    │   ├── NotAuthorized              the user lacks a named right
+    │   ├── AuthenticationFailed       wrong user, password or certificate
+    │   └── LocalError
+    │       ├── PortInUse, DiskFull, DataMismatch, PartFailed
+    │       ├── AlreadyRunning, NotRunning
+    │       └── JarRefused, JarUnavailable
+    └── Transient                      the same call may work later
+        ├── BrokerUnavailable          no broker answers
+        ├── RegistryUnavailable        no registry answers
+        ├── DeliveryFailed             the broker did not confirm in time
+        ├── BufferFull                 the producer's buffer stayed full
+        └── OperationTimedOut          an administrative call took too long
+
+An error has a stable `code` (what programs and dead letters match), one factual line of text, a `hint`
+that says what to do, and `details` (what was tried) as data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class PenstockError(Exception):
+    """The root: a stable code, one line on what is wrong, a hint on what to do, and details as data."""
+
+    code: ClassVar[str] = "penstock"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "", **details: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details
+
+
+class Terminal(PenstockError):
+    """Trying again changes nothing: a person has to fix something."""
+
+
+class Transient(PenstockError):
+    """The same call may succeed later; `retry_after` says when, if that is known."""
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None, **details: object) -> None:
+        super().__init__(message, hint=hint, **details)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong in a configuration, and where it stands."""
+
+    place: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        """Render as `place: message (hint)`."""
+        return f"{self.place}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+class ConfigError(Terminal):
+    """Settings or a file are wrong; `problems` holds every one of them."""
+
+    code = "config.invalid"
+    exit_code = 2
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class UsageError(Terminal, ValueError):
+    """A command or a call was used wrongly."""
+
+    code = "usage"
+    exit_code = 2
+
+
+class SchemaError(Terminal):
+    """Something is wrong with a schema."""
+
+    code = "schema"
+
+
+class SchemaSyntaxError(SchemaError, ValueError):
+    """The text is not an Avro schema; the message has the line or the place."""
+
+    code = "schema.syntax"
+
+
+class SchemaIncompatible(SchemaError):
+    """The registry's compatibility rule forbids this version; `details["reasons"]` lists why."""
+
+    code = "schema.incompatible"
+
+
+class SchemaNotFound(SchemaError, LookupError):
+    """The registry has no such subject, version or id."""
+
+    code = "schema.not_found"
+
+
+class RecordError(Terminal):
+    """Something is wrong with one record."""
+
+    code = "record"
+
+
+class RecordInvalid(RecordError, ValueError):
+    """A value does not fit its schema; the message names the field and the value."""
+
+    code = "record.invalid"
+
+
+class RecordUndecodable(RecordError, ValueError):
+    """The bytes are not what their schema, or their wire format, says."""
+
+    code = "record.undecodable"
+
+
+class RecordTooLarge(RecordError):
+    """The record is larger than the client or the broker takes."""
+
+    code = "record.too_large"
+
+
+class RegistryRefused(Terminal):
+    """The registry said no, or what answers at its address is not a registry."""
+
+    code = "registry.refused"
+
+
+class TopicNotFound(Terminal, LookupError):
+    """The cluster has no such topic."""
+
+    code = "kafka.topic_not_found"
+
+
+class TopicExists(Terminal):
+    """A topic of that name is there already."""
+
+    code = "kafka.topic_exists"
+
+
+class GroupNotFound(Terminal, LookupError):
+    """The cluster has no such consumer group."""
+
+    code = "kafka.group_not_found"
+
+
+class GroupBusy(Terminal):
+    """The consumer group has running members, so its offsets cannot be changed."""
+
+    code = "kafka.group_busy"
+
+
+class KafkaRefused(Terminal):
+    """The broker refused a request for a reason that trying again will not change."""
+
+    code = "kafka.refused"
+
+
+class NotAuthorized(Terminal, PermissionError):
+    """The user lacks a right, which the message names."""
+
+    code = "kafka.not_authorized"
+
+
+class AuthenticationFailed(Terminal):
+    """The cluster does not accept the user, the password or the certificate."""
+
+    code = "kafka.authentication"
+
+
+class LocalError(Terminal):
+    """Something about the local stack is wrong."""
+
+    code = "local"
+
+
+class PortInUse(LocalError):
+    """Another program listens on a port that a part needs."""
+
+    code = "local.port_in_use"
+
+
+class DiskFull(LocalError):
+    """There is not enough room for the stack's data."""
+
+    code = "local.disk_full"
+
+
+class DataMismatch(LocalError):
+    """The data directory was written by another version or with other settings."""
+
+    code = "local.data_mismatch"
+
+
+class PartFailed(LocalError):
+    """A part of the stack did not start or died; the message ends with the last lines of its log."""
+
+    code = "local.part_failed"
+
+
+class AlreadyRunning(LocalError):
+    """A stack runs on this data directory already."""
+
+    code = "local.already_running"
+
+
+class NotRunning(LocalError):
+    """No stack runs on this data directory."""
+
+    code = "local.not_running"
+
+
+class JarRefused(LocalError):
+    """A downloaded file does not have the hash that the lock file names."""
+
+    code = "local.jar_refused"
+
+
+class JarUnavailable(LocalError):
+    """A file of the lock could not be downloaded."""
+
+    code = "local.jar_unavailable"
+
+
+class BrokerUnavailable(Transient, ConnectionError):
+    """No broker answers at the address."""
+
+    code = "kafka.unavailable"
+
+
+class RegistryUnavailable(Transient, ConnectionError):
+    """No registry answers at any of its addresses."""
+
+    code = "registry.unavailable"
+
+
+class DeliveryFailed(Transient):
+    """The broker did not confirm a record in time; `details["record"]` has it."""
+
+    code = "kafka.delivery_failed"
+
+
+class BufferFull(Transient):
+    """The producer's buffer stayed full for as long as the call was allowed to wait."""
+
+    code = "kafka.buffer_full"
+
+
+class OperationTimedOut(Transient, TimeoutError):
+    """A call took longer than its stated time-out."""
+
+    code = "timeout"

@@ -1,0 +1,1 @@
+"""What flows through Penstock, as plain types: nothing here imports Kafka, Spark or HTTP."""

@@ -1,0 +1,1 @@
+"""Kafka: the only room that imports confluent_kafka."""

@@ -1,0 +1,79 @@
+"""librdkafka's errors, turned into ours in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from confluent_kafka import KafkaError, KafkaException
+
+from penstock.errors import (
+    AuthenticationFailed,
+    BrokerUnavailable,
+    BufferFull,
+    DeliveryFailed,
+    GroupBusy,
+    GroupNotFound,
+    KafkaRefused,
+    NotAuthorized,
+    OperationTimedOut,
+    PenstockError,
+    RecordTooLarge,
+    TopicExists,
+    TopicNotFound,
+    UsageError,
+)
+
+_START_HINT = "is Kafka running there? `penstock up` starts one, PENSTOCK_BOOTSTRAP names another"
+_RIGHT_HINT = "ask an administrator for an ACL that allows it, or use another user"
+
+_KINDS: dict[int, tuple[type[PenstockError], str]] = {
+    KafkaError._ALL_BROKERS_DOWN: (BrokerUnavailable, _START_HINT),  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._TRANSPORT: (BrokerUnavailable, _START_HINT),  # noqa: SLF001 - as above
+    KafkaError._RESOLVE: (BrokerUnavailable, "the host name cannot be resolved; check the address"),  # noqa: SLF001 - as above
+    KafkaError._TIMED_OUT: (OperationTimedOut, _START_HINT),  # noqa: SLF001 - as above
+    KafkaError._TIMED_OUT_QUEUE: (OperationTimedOut, _START_HINT),  # noqa: SLF001 - as above
+    KafkaError.REQUEST_TIMED_OUT: (OperationTimedOut, "the broker was too slow; try again"),
+    KafkaError._MSG_TIMED_OUT: (DeliveryFailed, _START_HINT),  # noqa: SLF001 - as above
+    KafkaError.NOT_ENOUGH_REPLICAS: (DeliveryFailed, "too few in-sync replicas; `penstock topics describe` shows them"),
+    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: (DeliveryFailed, "too few in-sync replicas"),
+    KafkaError._QUEUE_FULL: (BufferFull, "send more slowly, or raise buffer_messages and buffer_kib"),  # noqa: SLF001 - as above
+    KafkaError.MSG_SIZE_TOO_LARGE: (RecordTooLarge, "raise max.message.bytes on topic and message.max.bytes here"),
+    KafkaError.RECORD_LIST_TOO_LARGE: (RecordTooLarge, "raise max.message.bytes on topic and message.max.bytes here"),
+    KafkaError.INVALID_MSG_SIZE: (RecordTooLarge, "raise max.message.bytes on topic and message.max.bytes here"),
+    KafkaError.UNKNOWN_TOPIC_OR_PART: (TopicNotFound, "`penstock topics list` shows what is there"),
+    KafkaError._UNKNOWN_TOPIC: (TopicNotFound, "`penstock topics list` shows what is there"),  # noqa: SLF001 - as above
+    KafkaError._UNKNOWN_PARTITION: (UsageError, "`penstock topics describe` shows the partitions"),  # noqa: SLF001 - as above
+    KafkaError.TOPIC_ALREADY_EXISTS: (TopicExists, "`penstock topics alter` changes it"),
+    KafkaError.GROUP_ID_NOT_FOUND: (GroupNotFound, "`penstock groups list` shows what is there"),
+    KafkaError.NON_EMPTY_GROUP: (GroupBusy, "stop the group's members first"),
+    KafkaError.UNKNOWN_MEMBER_ID: (GroupBusy, "stop the group's members first"),
+    KafkaError._AUTHENTICATION: (AuthenticationFailed, "check user, password and mechanism"),  # noqa: SLF001 - as above
+    KafkaError.SASL_AUTHENTICATION_FAILED: (AuthenticationFailed, "check user, password and mechanism"),
+    KafkaError._SSL: (AuthenticationFailed, "check ssl.ca.location and the certificate's host name"),  # noqa: SLF001 - as above
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: (NotAuthorized, _RIGHT_HINT),
+    KafkaError.GROUP_AUTHORIZATION_FAILED: (NotAuthorized, _RIGHT_HINT),
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: (NotAuthorized, _RIGHT_HINT),
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (NotAuthorized, _RIGHT_HINT),
+    KafkaError._INVALID_ARG: (UsageError, "see librdkafka's settings"),  # noqa: SLF001 - as above
+}
+
+
+def translate(error: KafkaError, tried: str, **details: object) -> PenstockError:
+    """Our error for one of librdkafka's: what was tried, what came of it, what to do."""
+    kind, hint = _KINDS.get(error.code(), (None, ""))
+    if kind is None:
+        kind = OperationTimedOut if error.retriable() else KafkaRefused
+    return kind(f"{tried}: {error.str()}", hint=hint, kafka_error=error.name(), **details)
+
+
+@contextmanager
+def translated(tried: str, **details: object) -> Iterator[None]:
+    """Turn librdkafka's exceptions inside the block into ours; `tried` says what the block does."""
+    try:
+        yield
+    except KafkaException as failure:
+        raise translate(failure.args[0], tried, **details) from failure
+    except BufferError as failure:
+        hint = _KINDS[KafkaError._QUEUE_FULL][1]  # noqa: SLF001 - as above
+        raise BufferFull(f"{tried}: the buffer is full", hint=hint, **details) from failure

@@ -1,0 +1,1 @@
+"""The real systems as local processes: Kafka, registry, PostgreSQL, Connect, S3."""

@@ -1,0 +1,1 @@
+"""Schemas: registry clients, wire formats, Avro codecs, evolution."""
