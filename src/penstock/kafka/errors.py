@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -59,7 +60,7 @@ _KINDS: dict[int, tuple[type[PenstockError], str]] = {
 }
 
 
-def translate(error: KafkaError, tried: str, **details: object) -> PenstockError:
+def translate(error: KafkaError, tried: str, **details: Any) -> PenstockError:  # noqa: ANN401 - details are whatever helps
     """Our error for one of librdkafka's: what was tried, what came of it, what to do."""
     kind, hint = _KINDS.get(error.code(), (None, ""))
     if kind is None:
@@ -68,7 +69,7 @@ def translate(error: KafkaError, tried: str, **details: object) -> PenstockError
 
 
 @contextmanager
-def translated(tried: str, **details: object) -> Iterator[None]:
+def translated(tried: str, **details: Any) -> Iterator[None]:  # noqa: ANN401 - as above
     """Turn librdkafka's exceptions inside the block into ours; `tried` says what the block does."""
     try:
         yield
