@@ -16,6 +16,8 @@ Scalar = str | int | float | bool | None
 Value = Scalar | list["Value"] | dict[str, "Value"]
 
 MAX_FILE_BYTES = 1_000_000
+MAX_VALUES = 100_000
+MAX_DEPTH = 50
 
 _VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
 
@@ -37,35 +39,49 @@ class YamlFile:
 
 def read_yaml(path: Path, env: Mapping[str, str]) -> YamlFile:
     """Read a file and fill in its variables; a ConfigError lists everything that stands in the way."""
-    root = _compose(path)
+    root, raw = _parsed(path, _text(path))
     if root is None:
         return YamlFile(path, {}, {})
-    if not isinstance(root, yaml.MappingNode):
+    if not isinstance(raw, dict):
         raise ConfigError([Problem(f"{path}:1", "the file must be a mapping of keys to values")])
-    lines = dict(_lines(root, ()))
     problems: list[Problem] = []
-    content = _fill(yaml.SafeLoader("").construct_document(root), (), env, problems)
-    file = YamlFile(path, content if isinstance(content, dict) else {}, lines)
+    file = YamlFile(path, _filled(raw, env, problems), dict(_lines(root, ())))
     if problems:
         raise ConfigError([_placed(file, problem) for problem in problems])
     return file
 
 
-def _compose(path: Path) -> yaml.Node | None:
+def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError([Problem(str(path), f"the file is larger than {MAX_FILE_BYTES} bytes")])
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError([Problem(str(path), f"the file cannot be read: {error}")]) from error
-    if len(text) > MAX_FILE_BYTES:
-        raise ConfigError([Problem(str(path), f"the file is larger than {MAX_FILE_BYTES} bytes")])
+
+
+def _parsed(path: Path, text: str) -> tuple[yaml.Node | None, Value]:
+    """The file's node tree, for the lines, and its plain values."""
+    loader = yaml.SafeLoader(text)
     try:
-        root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = loader.get_single_node()
+        if root is not None:
+            _check_size(root, path)
+        return root, loader.construct_document(root) if root is not None else None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError([Problem(f"{path}:{line}", f"not YAML: {error.problem}")]) from error
     except yaml.YAMLError as error:
         raise ConfigError([Problem(f"{path}:1", f"not YAML: {error}")]) from error
-    return root
+
+
+def _check_size(root: yaml.Node, path: Path) -> None:
+    """Aliases let a small file grow without bound, or contain itself: refuse both before building values."""
+    for count, (key_path, line) in enumerate(_lines(root, ())):
+        if count > MAX_VALUES or len(key_path) > MAX_DEPTH:
+            raise ConfigError(
+                [Problem(f"{path}:{line}", "too many or too deeply nested values; are aliases at fault?")]
+            )
 
 
 def _lines(node: yaml.Node, key_path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
@@ -77,6 +93,10 @@ def _lines(node: yaml.Node, key_path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
     elif isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             yield from _lines(item, (*key_path, index))
+
+
+def _filled(raw: dict[str, Value], env: Mapping[str, str], problems: list[Problem]) -> dict[str, Value]:
+    return {str(key): _fill(value, (str(key),), env, problems) for key, value in raw.items()}
 
 
 def _fill(value: Value, key_path: KeyPath, env: Mapping[str, str], problems: list[Problem]) -> Value:
