@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Literal, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -56,25 +56,63 @@ _KINDS: dict[int, tuple[type[PenstockError], str]] = {
     KafkaError.GROUP_AUTHORIZATION_FAILED: (NotAuthorized, _RIGHT_HINT),
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: (NotAuthorized, _RIGHT_HINT),
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (NotAuthorized, _RIGHT_HINT),
+    KafkaError.TOPIC_EXCEPTION: (UsageError, "a name has letters, digits, '.', '_' and '-', 249 at most"),
+    KafkaError.INVALID_PARTITIONS: (UsageError, "partitions can be added to a topic, never taken away"),
+    KafkaError.INVALID_REPLICATION_FACTOR: (UsageError, "`penstock brokers list` shows how many brokers there are"),
+    KafkaError.INVALID_CONFIG: (UsageError, "`penstock topics describe TOPIC --all` lists names and values"),
+    KafkaError.TOPIC_DELETION_DISABLED: (KafkaRefused, "the brokers have delete.topic.enable=false"),
     KafkaError._INVALID_ARG: (UsageError, "see librdkafka's settings"),  # noqa: SLF001 - as above
 }
 
 
-def translate(error: KafkaError, tried: str, **details: Any) -> PenstockError:  # noqa: ANN401 - details are whatever helps
-    """Our error for one of librdkafka's: what was tried, what came of it, what to do."""
+_DENIED_RESOURCE = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "topic",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "group",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "cluster",
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional-id",
+}
+
+
+class Right(NamedTuple):
+    """What Kafka's ACLs grant: an operation (`CREATE`) on a resource (`topic`, `orders`)."""
+
+    operation: str
+    resource: Literal["topic", "group", "cluster", "transactional-id"]
+    name: str = ""
+
+    def __str__(self) -> str:
+        """Render as `CREATE on topic 'orders'`."""
+        return f"{self.operation} on {self.resource}" + (f" '{self.name}'" if self.name else "")
+
+
+def translate(
+    error: KafkaError, tried: str, *, needs: Sequence[Right] = (), user: str = "", **details: object
+) -> PenstockError:
+    """Our error for one of librdkafka's: what was tried, what came of it, what to do.
+
+    `needs` lists the rights that the call takes; a refusal names the one that is lacking.
+    """
     kind, hint = _KINDS.get(error.code(), (None, ""))
     if kind is None:
         kind = OperationTimedOut if error.retriable() else KafkaRefused
-    return kind(f"{tried}: {error.str()}", hint=hint, kafka_error=error.name(), **details)
+    text = _lacking(error, needs, user) if kind is NotAuthorized and needs else error.str()
+    return kind(f"{tried}: {text}", hint=hint, kafka_error=error.name(), **details)
+
+
+def _lacking(error: KafkaError, needs: Sequence[Right], user: str) -> str:
+    denied = _DENIED_RESOURCE[error.code()]
+    rights = [right for right in needs if right.resource == denied] or needs
+    who = f"user '{user}'" if user else "the user"
+    return f"{who} lacks {' and '.join(map(str, rights))}"
 
 
 @contextmanager
-def translated(tried: str, **details: Any) -> Iterator[None]:  # noqa: ANN401 - as above
+def translated(tried: str, *, needs: Sequence[Right] = (), user: str = "", **details: object) -> Iterator[None]:
     """Turn librdkafka's exceptions inside the block into ours; `tried` says what the block does."""
     try:
         yield
     except KafkaException as failure:
-        raise translate(failure.args[0], tried, **details) from failure
+        raise translate(failure.args[0], tried, needs=needs, user=user, **details) from failure
     except BufferError as failure:
-        hint = _KINDS[KafkaError._QUEUE_FULL][1]  # noqa: SLF001 - as above
-        raise BufferFull(f"{tried}: the buffer is full", hint=hint, **details) from failure
+        full = KafkaError(KafkaError._QUEUE_FULL, "the buffer is full")  # noqa: SLF001 - as above
+        raise translate(full, tried, **details) from failure
