@@ -1,0 +1,93 @@
+"""Confluent's registry API, as Confluent, Karapace and Apicurio speak it."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from penstock.schemas.registry.answers import json_of, not_a_registry
+from penstock.schemas.registry.by_id import fetch_by_id
+from penstock.schemas.registry.http import Answer, RegistryHttp
+from penstock.schemas.registry.protocol import RegisteredSchema, Version
+from penstock.schemas.schema import Reference, Schema
+from penstock.schemas.wire import SchemaId
+
+
+class ConfluentRegistry:
+    """Schemas by subject and version, and by id; what an id means is asked once."""
+
+    def __init__(self, http: RegistryHttp) -> None:
+        self._http = http
+        self._by_id: dict[SchemaId, Schema] = {}
+
+    def by_id(self, schema_id: SchemaId) -> Schema:
+        """The schema of a number, or of a fingerprint where the registry serves `/schemas/id=`."""
+        if schema_id not in self._by_id:
+            self._by_id[schema_id] = self._fetch(schema_id)
+        return self._by_id[schema_id]
+
+    def by_version(self, subject: str, version: Version) -> RegisteredSchema:
+        """A subject's given version, or its newest."""
+        tried = f"version {version} of {subject}"
+        answer = self._http.request("GET", f"{subject_path(subject)}/versions/{version}")
+        return self._registered(answer, tried)
+
+    def register(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Make the schema the subject's newest version, or find it there."""
+        answer = self._http.request("POST", f"{subject_path(subject)}/versions", json=schema_body(schema))
+        json_of(answer, f"registering {subject}")
+        return self.lookup(subject, schema)
+
+    def lookup(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Find the schema under the subject."""
+        answer = self._http.request("POST", subject_path(subject), json=schema_body(schema))
+        found = json_of(answer, f"this schema under {subject}")
+        with _shaped(answer):
+            return RegisteredSchema(subject, int(found["version"]), int(found["id"]), schema)
+
+    def _fetch(self, schema_id: SchemaId) -> Schema:
+        if isinstance(schema_id, str):
+            return fetch_by_id(self._http, schema_id)
+        answer = self._http.request("GET", f"/schemas/ids/{schema_id}")
+        return self._schema(answer, json_of(answer, f"schema id {schema_id}"))
+
+    def _registered(self, answer: Answer, tried: str) -> RegisteredSchema:
+        found = json_of(answer, tried)
+        schema = self._schema(answer, found)
+        with _shaped(answer):
+            return RegisteredSchema(str(found["subject"]), int(found["version"]), int(found["id"]), schema)
+
+    def _schema(self, answer: Answer, found: Any) -> Schema:  # noqa: ANN401 - JSON
+        with _shaped(answer):
+            text, references = str(found["schema"]), found.get("references") or []
+            named = [(str(item["name"]), str(item["subject"]), int(item["version"])) for item in references]
+        return Schema.from_text(text, [self._reference(*item) for item in named])
+
+    def _reference(self, name: str, subject: str, version: int) -> Reference:
+        return Reference(name, subject, version, self.by_version(subject, version).schema)
+
+
+def subject_path(subject: str) -> str:
+    """The path of a subject, whatever characters its name has."""
+    return f"/subjects/{quote(subject, safe='')}"
+
+
+def schema_body(schema: Schema) -> dict[str, object]:
+    """A schema as requests carry it."""
+    references = [{"name": item.name, "subject": item.subject, "version": item.version} for item in schema.references]
+    return {"schema": schema.text, **({"references": references} if references else {})}
+
+
+class _shaped:  # noqa: N801 - reads as a word where it is used
+    """Turn a missing key or a wrong type in a registry's JSON into the error for what is no registry."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def __enter__(self) -> None:
+        """Enter the block that reads the JSON."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        """Translate what the block raised."""
+        if isinstance(error, LookupError | TypeError | ValueError | AttributeError):
+            raise not_a_registry(self._answer) from error

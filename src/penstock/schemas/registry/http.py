@@ -1,0 +1,155 @@
+"""HTTP to a registry behind one or more URLs, within one stated time."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import httpx
+
+from penstock.config import Settings
+from penstock.config.secrets import hide
+from penstock.errors import ConfigError, Problem, RegistryRefused, RegistryUnavailable
+
+_MAX_BODY = 16 * 1024 * 1024
+_CONNECT_SECONDS = 5.0
+_WAITS = (0.0, 0.1, 0.3, 0.9)
+_TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
+_START_HINT = "is a registry running there? `penstock up` starts one, PENSTOCK_REGISTRY names another"
+_CA_HINT = "name the certificate authority's PEM file with PENSTOCK_REGISTRY_CA"
+
+
+class Answer(NamedTuple):
+    """What came back for one request; `url` is fit to be shown."""
+
+    url: str
+    status: int
+    content_type: str
+    body: bytes
+
+
+class RegistryHttp:
+    """Asks the URLs in their order, beginning with the one that answered last, and tries again what is transient.
+
+    A request takes no longer than the setting `timeout`, however many URLs there are and however they fail.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._urls = _urls(settings.registry)
+        self._timeout = settings.timeout
+        self._client = httpx.Client(
+            auth=_basic_auth(settings), headers=_headers(settings), verify=_tls(settings), follow_redirects=False
+        )
+
+    @property
+    def address(self) -> str:
+        """The URLs as they may be shown."""
+        return ", ".join(hide("registry", url) for url in self._urls)
+
+    def request(
+        self, method: str, path: str, *, json: object = None, params: Mapping[str, str] | None = None
+    ) -> Answer:
+        """The first answer that is not a transient failure; RegistryUnavailable names every URL that was tried."""
+        deadline = time.monotonic() + self._timeout
+        failures: dict[str, str] = {}
+        for url in self._attempts(deadline):
+            request = self._client.build_request(method, url + path, json=json, params=params)
+            try:
+                answer = self._ask(request, deadline)
+            except httpx.TransportError as error:
+                failures[hide("registry", url)] = str(error) or type(error).__name__
+                continue
+            if answer.status not in _TRY_AGAIN:
+                self._prefer(url)
+                return answer
+            failures[answer.url] = f"HTTP {answer.status}"
+        raise _unavailable(failures, f"{method} {path}")
+
+    def _attempts(self, deadline: float) -> Iterator[str]:
+        for wait in _WAITS:
+            time.sleep(max(0.0, min(wait, deadline - time.monotonic())))
+            for url in tuple(self._urls):
+                if time.monotonic() >= deadline:
+                    return
+                yield url
+
+    def _ask(self, request: httpx.Request, deadline: float) -> Answer:
+        share = max(0.05, (deadline - time.monotonic()) / len(self._urls))
+        request.extensions["timeout"] = httpx.Timeout(share, connect=min(share, _CONNECT_SECONDS)).as_dict()
+        response = self._client.send(request, stream=True)
+        shown = hide("registry", str(request.url))
+        try:
+            body = _limited_body(response, shown, deadline)
+        finally:
+            response.close()
+        return Answer(shown, response.status_code, response.headers.get("content-type", ""), body)
+
+    def _prefer(self, url: str) -> None:
+        if self._urls[0] != url:
+            self._urls = (url, *(other for other in self._urls if other != url))
+
+
+def _urls(setting: str) -> tuple[str, ...]:
+    urls = tuple(url.strip().rstrip("/") for url in setting.split(",") if url.strip())
+    wrong = [url for url in urls if not _is_http(url)]
+    if wrong or not urls:
+        shown = ", ".join(hide("registry", url) for url in wrong) or "nothing"
+        raise ConfigError(
+            [Problem("registry", f"{shown} is not an http or https URL", "such as http://localhost:8081")]
+        )
+    return urls
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.host)
+
+
+def _basic_auth(settings: Settings) -> httpx.BasicAuth | None:
+    if settings.registry_user is None:
+        return None
+    password = settings.registry_password
+    return httpx.BasicAuth(settings.registry_user, password.get_secret_value() if password else "")
+
+
+def _headers(settings: Settings) -> dict[str, str]:
+    accept = {"Accept": "application/vnd.schemaregistry.v1+json, application/json;q=0.9, text/plain;q=0.5"}
+    if settings.registry_token is None or settings.registry_user is not None:
+        return accept
+    return {**accept, "Authorization": f"Bearer {settings.registry_token.get_secret_value()}"}
+
+
+def _tls(settings: Settings) -> ssl.SSLContext | bool:
+    if settings.registry_ca is None:
+        return True
+    try:
+        return ssl.create_default_context(cafile=str(settings.registry_ca))
+    except (OSError, ssl.SSLError) as error:
+        place = f"{settings.registry_ca} is not a readable PEM file: {error}"
+        raise ConfigError([Problem("registry_ca", place)]) from error
+
+
+def _limited_body(response: httpx.Response, shown: str, deadline: float) -> bytes:
+    body = bytearray()
+    for chunk in response.iter_bytes():
+        body += chunk
+        if len(body) > _MAX_BODY:
+            raise RegistryRefused(f"{shown} answers with more than {_MAX_BODY} bytes", hint="is it a schema registry?")
+        if time.monotonic() > deadline:
+            raise httpx.ReadTimeout("the answer took too long")
+    return bytes(body)
+
+
+def _unavailable(failures: dict[str, str], tried: str) -> RegistryUnavailable:
+    reasons = "; ".join(f"{url}: {reason}" for url, reason in failures.items())
+    return RegistryUnavailable(
+        f"no registry answers: {reasons}",
+        hint=_CA_HINT if "CERTIFICATE" in reasons else _START_HINT,
+        tried=tried,
+        urls=list(failures),
+    )
