@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from penstock.config.secrets import PassThrough, hide
+from penstock.config.validation import problems
 from penstock.config.yaml_file import KeyPath, Value, read_yaml
-from penstock.errors import ConfigError, Problem
+from penstock.errors import ConfigError
 
 DEFAULT_FILE = Path("penstock.yaml")
 PREFIX = "PENSTOCK_"
@@ -96,9 +96,7 @@ def load_settings(
     try:
         return LoadedSettings(Settings.model_validate(merged), sources)
     except ValidationError as error:
-        raise ConfigError(
-            [_problem(item["loc"], item["type"], item["msg"], sources) for item in error.errors()]
-        ) from None
+        raise ConfigError(problems(error, Settings, lambda path: _source(path, sources))) from None
 
 
 def shown_settings(loaded: LoadedSettings) -> Iterable[tuple[str, str, str]]:
@@ -171,14 +169,8 @@ def _name(path: Iterable[str | int]) -> str:
     return ".".join(str(part) for part in path)
 
 
-def _problem(location: tuple[str | int, ...], kind: str, message: str, sources: Mapping[str, str]) -> Problem:
-    name = _name(location)
-    place = sources.get(name) or sources.get(str(location[0]), "settings")
-    if kind != "extra_forbidden":
-        return Problem(place, f"{name}: {message[:1].lower()}{message[1:]}")
-    known = Ports.model_fields if location[0] == "ports" and len(location) > 1 else Settings.model_fields
-    close = difflib.get_close_matches(str(location[-1]), known, n=1)
-    return Problem(place, f"{name} is not a setting", f"did you mean {close[0]}?" if close else "see `penstock config`")
+def _source(path: KeyPath, sources: Mapping[str, str]) -> str:
+    return sources.get(_name(path)) or sources.get(str(path[0]), "settings")
 
 
 _NESTED = ("kafka", "ports")
