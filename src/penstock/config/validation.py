@@ -31,7 +31,7 @@ def problems(error: ValidationError, model: type[BaseModel], place: Callable[[Ke
 def _problem(path: KeyPath, kind: str, message: str, known: set[str], place: Callable[[KeyPath], str]) -> Problem:
     name = ".".join(map(str, path))
     if kind == "extra_forbidden":
-        return Problem(place(path), f"{name} is not a setting", did_you_mean(str(path[-1]), known))
+        return Problem(place(path), f"{name} is not a setting", did_you_mean(str(path[-1]), sorted(known), ""))
     text = message.removeprefix("Value error, ")
     return Problem(place(path), f"{name}: {text[:1].lower()}{text[1:]}")
 
