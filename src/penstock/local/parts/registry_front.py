@@ -1,0 +1,35 @@
+"""The registry's front: Confluent's API at the root of the registry's port."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from importlib.metadata import version
+
+from penstock.local.part import Part
+from penstock.local.parts.registry import url
+from penstock.local.ready import answers
+from penstock.local.site import Site, StackOptions
+
+FILES: tuple[str, ...] = ()
+
+
+def wanted(_options: StackOptions) -> bool:
+    """Always."""
+    return True
+
+
+def parts(site: Site) -> list[Part]:
+    """The front's server, which starts beside Apicurio and answers once that does."""
+    port = site.settings.ports.registry
+    return [
+        Part(
+            name="registry-front",
+            version=version("penstock"),
+            address=f"http://localhost:{port}",
+            ports={"ports.registry": port},
+            command=(sys.executable, "-m", "penstock.local.registry_front", url(site), str(port)),
+            log=site.log("registry-front"),
+            is_ready=partial(answers, f"http://127.0.0.1:{port}/subjects"),
+        )
+    ]

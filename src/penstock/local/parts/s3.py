@@ -1,0 +1,56 @@
+"""An object store that speaks S3, kept in plain files (`--s3`)."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from penstock.local.files import write_properties
+from penstock.local.java import java_command
+from penstock.local.part import Part
+from penstock.local.ports import listens
+from penstock.local.site import Site, StackOptions
+
+FILES: tuple[str, ...] = ("s3",)
+VERSION = "4.1.0"
+ACCESS_KEY = "penstock"
+SECRET_KEY = "penstock-local"  # noqa: S105 - known on purpose: it guards a store on localhost, and clients want some key
+_JVM = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+
+
+def wanted(options: StackOptions) -> bool:
+    """With `--s3`."""
+    return options.s3
+
+
+def parts(site: Site) -> list[Part]:
+    """The server."""
+    port, home = site.settings.ports.s3, site.data / "s3"
+    (jar,) = site.jars.classpath("s3")
+    return [
+        Part(
+            name="s3",
+            version=VERSION,
+            address=f"http://localhost:{port}",
+            ports={"ports.s3": port},
+            command=java_command(str(jar), "--properties", str(home / "s3proxy.properties"), options=_JVM),
+            log=site.log("s3"),
+            prepare=partial(_prepare, home, port),
+            is_ready=partial(listens, port),
+        )
+    ]
+
+
+def _prepare(home: Path, port: int) -> None:
+    """Write the server's settings and make the directory of its buckets."""
+    buckets = home / "buckets"
+    buckets.mkdir(parents=True, exist_ok=True)
+    properties = {
+        "s3proxy.endpoint": f"http://127.0.0.1:{port}",
+        "s3proxy.authorization": "aws-v2-or-v4",
+        "s3proxy.identity": ACCESS_KEY,
+        "s3proxy.credential": SECRET_KEY,
+        "jclouds.provider": "filesystem-nio2",
+        "jclouds.filesystem.basedir": str(buckets),
+    }
+    write_properties(home / "s3proxy.properties", properties)

@@ -1,0 +1,65 @@
+"""Ports on localhost: which are free, and who is told if one is not."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Collection, Iterable
+from contextlib import ExitStack
+from itertools import count, islice
+
+from penstock.errors import PortInUse
+from penstock.local.part import Part
+
+HOST = "127.0.0.1"
+_LAST_PORT = 65535
+
+
+def is_free(port: int) -> bool:
+    """Whether a part could listen on this port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def listens(port: int) -> bool:
+    """Whether something answers on this port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def free_ports(number: int, taken: Collection[int] = ()) -> tuple[int, ...]:
+    """Ports that nobody uses and that are not in `taken`."""
+    with ExitStack() as held:
+        found: list[int] = []
+        while len(found) < number:
+            probe = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            probe.bind((HOST, 0))
+            port = probe.getsockname()[1]
+            if port not in taken:
+                found.append(port)
+    return tuple(found)
+
+
+def next_free_ports(first: int, number: int, taken: Collection[int]) -> tuple[int, ...]:
+    """The first port as it is, then the next free ones above it."""
+    above = (port for port in count(first + 1) if port > _LAST_PORT or (port not in taken and is_free(port)))
+    return first, *islice(above, number - 1)
+
+
+def check_ports(parts: Iterable[Part]) -> None:
+    """Refuse the first port that another program uses, by its number and the setting that names it."""
+    for part in parts:
+        for setting, port in part.ports.items():
+            if not is_free(port):
+                variable = f"PENSTOCK_{setting.upper().replace('.', '_')}"
+                raise PortInUse(
+                    f"port {port} (setting {setting}) for {part.name} is in use by another program",
+                    hint=f"stop that program, or choose another port: {variable}={port + 1000} penstock up",
+                    port=port,
+                    setting=setting,
+                )

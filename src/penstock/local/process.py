@@ -1,0 +1,109 @@
+"""Starting and ending processes that never outlive the one who started them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from signal import SIGKILL, Signals
+
+from penstock.errors import DiskFull, LocalError, PartFailed
+from penstock.local import guard
+from penstock.local.part import Account, Part
+
+TAIL_LINES = 15
+_TAIL_BYTES = 64 * 1024
+_NO_SPACE = "No space left on device"
+
+
+def guarded(command: Sequence[str], *, orphan_signal: Signals = SIGKILL, account: Account | None = None) -> list[str]:
+    """The command, bound to this thread's life and, if an account is given, run as it."""
+    user = ["--user", str(account.uid), str(account.gid)] if account else []
+    closed = ["--read-anywhere"] if account and account.read_anywhere else []
+    wrapper = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), str(int(orphan_signal))]
+    return [*wrapper, *user, *closed, "--", *command]
+
+
+def spawn(part: Part) -> subprocess.Popen[bytes]:
+    """Start a part in a session of its own, so that a terminal's Ctrl-C reaches only the stack, with a fresh log.
+
+    The process dies with the calling thread.
+    """
+    keep_previous(part.log)
+    with part.log.open("ab") as log:
+        return subprocess.Popen(
+            guarded(part.command, orphan_signal=part.orphan_signal, account=part.account),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **part.env},
+            start_new_session=True,
+        )
+
+
+def run(name: str, command: Sequence[str], log: Path, *, account: Account | None = None, timeout: float = 60) -> None:
+    """Run one preparing step of a part to its end; its output is kept in `log`."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        try:
+            done = subprocess.run(
+                guarded(command, account=account),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                timeout=timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise failed(name, f"could not be prepared within {timeout:.0f} s", log) from error
+    if done.returncode:
+        raise failed(name, "could not be prepared", log)
+
+
+def end(process: subprocess.Popen[bytes], signal: Signals, patience: float) -> None:
+    """Ask a process to stop, and kill it if it does not within `patience` seconds."""
+    process.send_signal(signal)
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def how_it_ended(code: int) -> str:
+    """An exit code in words."""
+    return f"ended by {Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+
+def failed(name: str, what: str, log: Path) -> LocalError:
+    """The error for a part that failed: what happened, and the last lines of its own log."""
+    lines = tail(log)
+    if any(_NO_SPACE in line for line in lines):
+        return DiskFull(f"{name} {what}: {_NO_SPACE}", hint=f"free some room and start again; its log is {log}")
+    shown = "\n".join(f"  {line}" for line in lines) or "  (nothing)"
+    return PartFailed(f"{name} {what}; the last lines of its log:\n{shown}", hint=f"the whole log is {log}")
+
+
+def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
+    """The last lines of a log that are not empty."""
+    if not log.exists():
+        return []
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+        text = file.read().decode(errors="replace")
+    return [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
+
+
+def keep_previous(log: Path) -> None:
+    """Make room for a fresh log; the one before it stays beside as `.1`."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists():
+        log.replace(log.with_name(f"{log.name}.1"))
+
+
+def environment(**variables: object) -> Mapping[str, str]:
+    """Environment variables as text."""
+    return {name: str(value) for name, value in variables.items()}

@@ -1,0 +1,17 @@
+"""Ways to see that a part is ready."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import httpx
+
+_TIMEOUT_SECONDS = 2.0
+
+
+def answers(url: str) -> bool:
+    """Whether a GET of this URL succeeds."""
+    try:
+        return httpx.get(url, timeout=_TIMEOUT_SECONDS, trust_env=False).status_code == HTTPStatus.OK
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,104 @@
+"""What every part is made from: the options, where things lie, which ports, and how Kafka is secured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from penstock.config import Settings
+from penstock.local.jars import JarCache
+from penstock.local.ports import free_ports, next_free_ports
+
+
+@dataclass(frozen=True)
+class StackOptions:
+    """What to start, and how."""
+
+    brokers: int = 1
+    cdc: bool = False
+    s3: bool = False
+    secure: bool = False
+    broker_settings: Mapping[str, str] = field(default_factory=dict)
+
+
+class Security(Protocol):
+    """How the brokers are secured; everything that differs between an open and a secured stack is said here."""
+
+    def broker_settings(self, node: int, /) -> Mapping[str, str]:
+        """Lines of one broker's `server.properties` that come on top of the open ones, before the user's own."""
+        ...
+
+    def format_arguments(self) -> Sequence[str]:
+        """Further arguments for `StorageTool format`, such as the first SCRAM users."""
+        ...
+
+    def java_client(self) -> Mapping[str, str]:
+        """What a Java client (Connect) needs to connect."""
+        ...
+
+    def python_client(self) -> Mapping[str, str]:
+        """What a librdkafka client needs to connect; goes into `Settings.kafka`."""
+        ...
+
+
+class Open:
+    """No security: whoever reaches localhost may do anything."""
+
+    def broker_settings(self, _node: int, /) -> Mapping[str, str]:
+        """Nothing to add."""
+        return {}
+
+    def format_arguments(self) -> Sequence[str]:
+        """Nothing to add."""
+        return ()
+
+    def java_client(self) -> Mapping[str, str]:
+        """Nothing to add."""
+        return {}
+
+    def python_client(self) -> Mapping[str, str]:
+        """Nothing to add."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Site:
+    """One stack's place: its directory, its ports, and the files that it runs from."""
+
+    options: StackOptions
+    settings: Settings
+    data: Path
+    jars: JarCache
+    kafka_ports: tuple[int, ...]
+    controller_ports: tuple[int, ...]
+    registry_port: int
+    registry_health_port: int
+    security: Security = field(default_factory=Open)
+
+    def log(self, name: str) -> Path:
+        """The log of the part of this name."""
+        return self.data / "logs" / f"{name}.log"
+
+    @property
+    def bootstrap(self) -> str:
+        """Where clients find Kafka."""
+        return ",".join(f"localhost:{port}" for port in self.kafka_ports)
+
+
+def survey(options: StackOptions, settings: Settings) -> Site:
+    """Choose the ports that no setting names, and gather what the parts are made from."""
+    named = set(dict(settings.ports).values())
+    kafka = next_free_ports(settings.ports.kafka, options.brokers, named)
+    registry, health, *controllers = free_ports(2 + options.brokers, {*named, *kafka})
+    return Site(
+        options,
+        settings,
+        settings.data.absolute(),
+        JarCache.from_settings(settings),
+        kafka_ports=kafka,
+        controller_ports=tuple(controllers),
+        registry_port=registry,
+        registry_health_port=health,
+    )

@@ -1,0 +1,205 @@
+"""The local stack: real systems as processes that start together, stop in order, and never outlive their stack."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import Self
+
+from pydantic import SecretStr
+
+from penstock.config import PassThrough, Settings
+from penstock.errors import NotRunning, UsageError
+from penstock.local.claim import Claim, Facts
+from penstock.local.jars import OnProgress
+from penstock.local.parts import files_needed, kafka, plan, postgres
+from penstock.local.ports import check_ports
+from penstock.local.runner import Halted, Runner
+from penstock.local.site import Site, StackOptions, survey
+from penstock.local.state import PartState, StackState, own_process, remove_state, write_state
+
+__all__ = ["Stack", "StackOptions"]
+
+BROKERS = (1, 3)
+
+
+class Stack:
+    """The systems that the options ask for, on the ports and in the directory that the settings name.
+
+    Its processes die with this one, whatever kills it. `on_change` hears of every change of a part, from several
+    threads; `notice` gets a line when something needs telling.
+    """
+
+    def __init__(
+        self,
+        options: StackOptions | None = None,
+        settings: Settings | None = None,
+        *,
+        on_change: Callable[[PartState], None] = lambda _state: None,
+        notice: Callable[[str], None] = lambda _line: None,
+        on_download: OnProgress = lambda _done, _total: None,
+    ) -> None:
+        self._options = options or StackOptions()
+        self._settings = settings or Settings.model_validate({})
+        self._on_change = on_change
+        self._notice = notice
+        self._on_download = on_download
+        self._site: Site | None = None
+        self._claim: Claim | None = None
+        self._runners: tuple[Runner, ...] = ()
+        self._phase = "starting"
+        self._writing = threading.Lock()
+        self._halt = threading.Event()
+        self._spawner = ThreadPoolExecutor(1, thread_name_prefix="penstock-spawner")
+
+    def start(self) -> None:
+        """Start everything and return when all is ready; whatever fails, nothing is left running."""
+        if self._options.brokers not in BROKERS:
+            raise UsageError(f"{self._options.brokers} brokers are not possible", hint="choose 1 or 3")
+        self._claim = Claim(self._settings.data.absolute(), _facts(self._options), self._notice)
+        try:
+            self._site = survey(self._options, self._settings)
+            self._site.jars.fetch(files_needed(self._options), self._on_download)
+            parts = plan(self._site)
+            check_ports(parts)
+            self._runners = tuple(Runner(part, self._spawner, self._halt, self._changed) for part in parts)
+            self._start_all()
+        except BaseException:
+            self.stop()
+            raise
+        self._enter("running")
+
+    def stop(self) -> None:
+        """Stop everything in reverse order; calling it again does nothing."""
+        if self._claim is None:
+            return
+        self._halt.set()
+        self._enter("stopping")
+        for wave in reversed(_waves(self._runners)):
+            _stop_together(wave)
+        self._spawner.shutdown()
+        remove_state(self._settings.data.absolute())
+        self._claim.release()
+        self._claim = None
+
+    def settings(self) -> Settings:
+        """The settings of a client of this stack."""
+        site = self._running_site()
+        return self._settings.model_copy(
+            update={
+                "bootstrap": site.bootstrap,
+                "registry": f"http://localhost:{self._settings.ports.registry}",
+                "database": SecretStr(postgres.database_url(site)),
+                "connect": f"http://localhost:{self._settings.ports.connect}",
+                "kafka": PassThrough({**self._settings.kafka, **site.security.python_client()}),
+            }
+        )
+
+    def states(self) -> tuple[PartState, ...]:
+        """Every part as it is now; one that died since the last look is found here."""
+        return tuple(runner.look() for runner in self._runners)
+
+    def kill(self, name: str) -> None:
+        """Kill one part as a crash would, with SIGKILL."""
+        self._runner(name).kill()
+
+    def restart(self, name: str) -> None:
+        """Start one part that was killed or died, and wait until it is ready."""
+        self._runner(name).boot()
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop."""
+        self.stop()
+
+    def _start_all(self) -> None:
+        boots: dict[str, Future[None]] = {}
+        with ThreadPoolExecutor(len(self._runners), thread_name_prefix="penstock-boot") as pool:
+            for runner in self._runners:
+                needed = [boots[name] for name in runner.part.needs]
+                boots[runner.part.name] = pool.submit(_boot_after, needed, runner)
+            try:
+                wait(boots.values(), return_when=FIRST_EXCEPTION)
+            finally:
+                if not all(boot.done() and boot.exception() is None for boot in boots.values()):
+                    self._halt.set()
+        _raise_first([boot.exception() for boot in boots.values()])
+
+    def _changed(self, state: PartState) -> None:
+        self._on_change(state)
+        self._publish()
+
+    def _enter(self, phase: str) -> None:
+        self._phase = phase
+        self._publish()
+
+    def _publish(self) -> None:
+        with self._writing:
+            states = tuple(runner.state for runner in self._runners)
+            found = _client_facts(self.settings()) if self._site else {}
+            write_state(self._settings.data.absolute(), StackState(own_process(), self._phase, found, states))
+
+    def _running_site(self) -> Site:
+        if self._site is None:
+            raise NotRunning("the stack is not started", hint="call start() first, or use it in a with statement")
+        return self._site
+
+    def _runner(self, name: str) -> Runner:
+        for runner in self._runners:
+            if runner.part.name == name:
+                return runner
+        names = ", ".join(runner.part.name for runner in self._runners) or "none"
+        raise UsageError(f"the stack has no part {name!r}", hint=f"its parts: {names}")
+
+
+def _facts(options: StackOptions) -> Facts:
+    secure = "yes" if options.secure else "no"
+    return {"kafka": kafka.VERSION, "postgres": postgres.VERSION, "brokers": str(options.brokers), "secure": secure}
+
+
+def _client_facts(settings: Settings) -> dict[str, str]:
+    return {
+        "bootstrap": settings.bootstrap,
+        "registry": settings.registry,
+        "database": settings.database.get_secret_value(),
+        "connect": settings.connect,
+    }
+
+
+def _boot_after(needed: Sequence[Future[None]], runner: Runner) -> None:
+    for boot in needed:
+        boot.result()
+    runner.boot()
+
+
+def _raise_first(errors: Sequence[BaseException | None]) -> None:
+    """Raise what went wrong first; that others were halted because of it is no news."""
+    real = [error for error in errors if error is not None and not isinstance(error, Halted)]
+    if real:
+        raise real[0]
+
+
+def _waves(runners: Sequence[Runner]) -> list[list[Runner]]:
+    """The parts in groups: first those that need nothing, then those that need only earlier ones."""
+    depth: dict[str, int] = {}
+    for runner in runners:
+        depth[runner.part.name] = 1 + max((depth[name] for name in runner.part.needs), default=0)
+    return [
+        [runner for runner in runners if depth[runner.part.name] == level]
+        for level in range(1, max(depth.values(), default=0) + 1)
+    ]
+
+
+def _stop_together(wave: Sequence[Runner]) -> None:
+    for runner in wave:
+        runner.ask_to_stop()
+    for runner in wave:
+        runner.await_stop()

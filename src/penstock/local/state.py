@@ -1,0 +1,110 @@
+"""What can be known of a running stack from outside: the file `stack.json` in its data directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from penstock.local.files import write_private
+from penstock.local.part import Condition
+
+STATE_FILE = "stack.json"
+_CLOCK_SECONDS = 2.0
+
+
+class ProcessId(msgspec.Struct, frozen=True):
+    """A process that cannot be mistaken for a later one of the same number."""
+
+    pid: int
+    started: float
+
+    @classmethod
+    def of(cls, pid: int) -> ProcessId | None:
+        """The process of this number, if there is one."""
+        try:
+            return cls(pid, psutil.Process(pid).create_time())
+        except psutil.NoSuchProcess:
+            return None
+
+    def process(self) -> psutil.Process | None:
+        """The process itself, if it still lives."""
+        try:
+            found = psutil.Process(self.pid)
+            same = abs(found.create_time() - self.started) < _CLOCK_SECONDS
+            return found if same and found.status() != psutil.STATUS_ZOMBIE else None
+        except psutil.NoSuchProcess:
+            return None
+
+
+class PartState(msgspec.Struct, frozen=True):
+    """One part as it is now."""
+
+    name: str
+    version: str
+    address: str
+    log: str
+    condition: Condition = Condition.WAITING
+    reason: str = ""
+    process: ProcessId | None = None
+
+
+class StackState(msgspec.Struct, frozen=True):
+    """The stack as it is now; `settings` are what a client needs to find it."""
+
+    supervisor: ProcessId
+    phase: str
+    settings: dict[str, str]
+    parts: tuple[PartState, ...] = ()
+
+    def is_alive(self) -> bool:
+        """Whether the process that keeps the stack still runs."""
+        return self.supervisor.process() is not None
+
+
+def read_state(data: Path) -> StackState | None:
+    """The state that a stack left in its directory, or None if there is none that can be read."""
+    try:
+        return msgspec.json.decode((data / STATE_FILE).read_bytes(), type=StackState)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def write_state(data: Path, state: StackState) -> None:
+    """Replace the state as a whole."""
+    write_private(data / STATE_FILE, msgspec.json.format(msgspec.json.encode(state)).decode())
+
+
+def remove_state(data: Path) -> None:
+    """Say that no stack runs here."""
+    (data / STATE_FILE).unlink(missing_ok=True)
+
+
+def own_process() -> ProcessId:
+    """This process."""
+    return ProcessId(os.getpid(), psutil.Process().create_time())
+
+
+def kill_leftovers(state: StackState) -> list[str]:
+    """Kill what a stack left behind when it was killed itself, and name it; other processes are never touched."""
+    killed = []
+    for part in state.parts:
+        process = part.process.process() if part.process else None
+        if process is not None:
+            process.kill()
+            killed.append(part.name)
+    return killed
+
+
+def memory_of(process: ProcessId | None) -> int:
+    """The bytes of memory that a process and its children hold; what they share counts once."""
+    root = process.process() if process else None
+    if root is None:
+        return 0
+    try:
+        first, *others = (each.memory_info() for each in (root, *root.children(recursive=True)))
+    except psutil.NoSuchProcess:
+        return 0
+    return int(first.rss + sum(each.rss - each.shared for each in others))
