@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
@@ -32,10 +33,13 @@ _KINDS: dict[int, tuple[type[PenstockError], str]] = {
     KafkaError._ALL_BROKERS_DOWN: (BrokerUnavailable, _START_HINT),  # noqa: SLF001 - librdkafka's own codes begin so
     KafkaError._TRANSPORT: (BrokerUnavailable, _START_HINT),  # noqa: SLF001 - as above
     KafkaError._RESOLVE: (BrokerUnavailable, "the host name cannot be resolved; check the address"),  # noqa: SLF001 - as above
+    KafkaError._BAD_MSG: (KafkaRefused, "what answers there is not Kafka, or wants another security.protocol"),  # noqa: SLF001 - as above
     KafkaError._TIMED_OUT: (OperationTimedOut, _START_HINT),  # noqa: SLF001 - as above
     KafkaError._TIMED_OUT_QUEUE: (OperationTimedOut, _START_HINT),  # noqa: SLF001 - as above
     KafkaError.REQUEST_TIMED_OUT: (OperationTimedOut, "the broker was too slow; try again"),
     KafkaError._MSG_TIMED_OUT: (DeliveryFailed, _START_HINT),  # noqa: SLF001 - as above
+    KafkaError._PURGE_QUEUE: (DeliveryFailed, _START_HINT),  # noqa: SLF001 - as above
+    KafkaError._PURGE_INFLIGHT: (DeliveryFailed, "it may have arrived all the same; " + _START_HINT),  # noqa: SLF001 - as above
     KafkaError.NOT_ENOUGH_REPLICAS: (DeliveryFailed, "too few in-sync replicas; `penstock topics describe` shows them"),
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: (DeliveryFailed, "too few in-sync replicas"),
     KafkaError._QUEUE_FULL: (BufferFull, "send more slowly, or raise buffer_messages and buffer_kib"),  # noqa: SLF001 - as above
@@ -46,6 +50,9 @@ _KINDS: dict[int, tuple[type[PenstockError], str]] = {
     KafkaError._UNKNOWN_TOPIC: (TopicNotFound, "`penstock topics list` shows what is there"),  # noqa: SLF001 - as above
     KafkaError._UNKNOWN_PARTITION: (UsageError, "`penstock topics describe` shows the partitions"),  # noqa: SLF001 - as above
     KafkaError.TOPIC_ALREADY_EXISTS: (TopicExists, "`penstock topics alter` changes it"),
+    KafkaError.NOT_COORDINATOR: (OperationTimedOut, "the group's coordinator is moving; try again"),
+    KafkaError.COORDINATOR_NOT_AVAILABLE: (OperationTimedOut, "the group has no coordinator yet; try again"),
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS: (OperationTimedOut, "the group's coordinator is starting; try again"),
     KafkaError.GROUP_ID_NOT_FOUND: (GroupNotFound, "`penstock groups list` shows what is there"),
     KafkaError.NON_EMPTY_GROUP: (GroupBusy, "stop the group's members first"),
     KafkaError.UNKNOWN_MEMBER_ID: (GroupBusy, "stop the group's members first"),
@@ -64,6 +71,8 @@ _KINDS: dict[int, tuple[type[PenstockError], str]] = {
     KafkaError._INVALID_ARG: (UsageError, "see librdkafka's settings"),  # noqa: SLF001 - as above
 }
 
+
+_CONNECTION_STATE = re.compile(r"^\S+/(bootstrap|\d+): | \(after \d+ms in state .*\)$")
 
 _DENIED_RESOURCE = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "topic",
@@ -95,7 +104,8 @@ def translate(
     kind, hint = _KINDS.get(error.code(), (None, ""))
     if kind is None:
         kind = OperationTimedOut if error.retriable() else KafkaRefused
-    text = _lacking(error, needs, user) if kind is NotAuthorized and needs else error.str()
+    denied = kind is NotAuthorized and needs
+    text = _lacking(error, needs, user) if denied else _CONNECTION_STATE.sub("", error.str())
     return kind(f"{tried}: {text}", hint=hint, kafka_error=error.name(), **details)
 
 
@@ -115,4 +125,4 @@ def translated(tried: str, *, needs: Sequence[Right] = (), user: str = "", **det
         raise translate(failure.args[0], tried, needs=needs, user=user, **details) from failure
     except BufferError as failure:
         full = KafkaError(KafkaError._QUEUE_FULL, "the buffer is full")  # noqa: SLF001 - as above
-        raise translate(full, tried, **details) from failure
+        raise translate(full, tried, needs=needs, user=user, **details) from failure

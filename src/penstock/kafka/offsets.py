@@ -1,0 +1,115 @@
+"""Offsets: where partitions begin and end, where a time falls, and how far a group has come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin._listoffsets import OffsetSpec
+
+from penstock.events.record import GroupName, Offset, Partition, TopicName
+from penstock.kafka.admin import Admin
+from penstock.kafka.coordinator import when_coordinator_settles
+from penstock.kafka.errors import Right, translate
+from penstock.kafka.options import client_options
+from penstock.kafka.watch import ConnectionWatch
+
+_MS = 1000
+
+
+class PartitionId(NamedTuple):
+    """One partition of one topic, written `<topic>/<partition>`."""
+
+    topic: TopicName
+    partition: Partition
+
+    def __str__(self) -> str:
+        """Render as `<topic>/<partition>`."""
+        return f"{self.topic}/{self.partition}"
+
+
+Offsets = dict[PartitionId, Offset]
+
+
+def first_offsets(admin: Admin, partitions: Collection[PartitionId]) -> Offsets:
+    """The offset of the oldest record that each partition still has."""
+    return _listed(admin, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]  # confluent_kafka left the type out
+
+
+def end_offsets(admin: Admin, partitions: Collection[PartitionId]) -> Offsets:
+    """The offset that each partition's next record will get."""
+    return _listed(admin, partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]  # as above
+
+
+def offsets_at(admin: Admin, partitions: Collection[PartitionId], when: datetime) -> Offsets:
+    """The first offset at or after a time in each partition; its end where no record is as young."""
+    found = _listed(admin, partitions, OffsetSpec.for_timestamp(int(when.timestamp() * _MS)))
+    too_old = [partition for partition, offset in found.items() if offset < 0]
+    return {**found, **end_offsets(admin, too_old)}
+
+
+def committed_offsets(admin: Admin, group: GroupName, partitions: Collection[PartitionId]) -> Offsets:
+    """The group's committed offset in each partition where it has one.
+
+    Asked by a consumer that carries the group's name and never joins it, because librdkafka's administrative call
+    crashes the process when the group's coordinator has moved.
+    """
+    if not partitions:
+        return {}
+    timeout = admin.settings.timeout
+    deadline = time.monotonic() + timeout
+    places = [TopicPartition(*partition) for partition in partitions]
+    with _namesake(admin, group) as consumer:
+        found = when_coordinator_settles(lambda: consumer.committed(places, timeout), deadline)
+    return {_partition_id(place): Offset(place.offset) for place in found if place.offset >= 0}
+
+
+def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId, Offset]) -> None:
+    """Move a group without members to these offsets."""
+    places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+    tried = f"setting the offsets of group '{group}'"
+    needs = [Right("READ", "group", group), *_rights("READ", offsets)]
+    request = [ConsumerGroupTopicPartitions(group, places)]
+    for answer in admin.ask_each(admin.client.alter_consumer_group_offsets, request, tried=tried, needs=needs).values():
+        refused = next((place.error for place in answer.topic_partitions if place.error), None)
+        if refused:
+            raise translate(refused, tried, needs=needs, user=admin.user)
+
+
+def _listed(admin: Admin, partitions: Collection[PartitionId], spec: OffsetSpec) -> Offsets:
+    if not partitions:
+        return {}
+    needs = _rights("DESCRIBE", partitions)
+    found = admin.ask_each(
+        admin.client.list_offsets,
+        {TopicPartition(*partition): spec for partition in partitions},
+        tried=f"reading offsets of {', '.join(right.name for right in needs)}",
+        needs=needs,
+    )
+    return {_partition_id(place): Offset(info.offset) for place, info in found.items()}
+
+
+@contextmanager
+def _namesake(admin: Admin, group: GroupName) -> Iterator[Consumer]:
+    watch = ConnectionWatch()
+    consumer = Consumer(client_options(admin.settings, group__id=group, enable__auto__commit=False, error_cb=watch))
+    try:
+        yield consumer
+    except KafkaException as failure:
+        consumer.poll(0)
+        tried, needs = f"reading the offsets of group '{group}'", [Right("DESCRIBE", "group", group)]
+        raise admin.explained(watch, failure, tried, needs) from failure
+    finally:
+        consumer.close()
+
+
+def _rights(operation: str, partitions: Collection[PartitionId]) -> list[Right]:
+    return [Right(operation, "topic", topic) for topic in sorted({partition.topic for partition in partitions})]
+
+
+def _partition_id(place: TopicPartition) -> PartitionId:
+    return PartitionId(TopicName(place.topic), Partition(place.partition))

@@ -1,0 +1,44 @@
+"""Telling a cluster that cannot be reached from one that is slow."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import KafkaError
+
+PATIENCE = 2.0
+
+
+class ConnectionWatch:
+    """An `error_cb` that gives up once every broker was down and still refuses `PATIENCE` seconds later.
+
+    The patience lets a client try all addresses of a host name before a refusal counts.
+    """
+
+    def __init__(self) -> None:
+        self.reason: KafkaError | None = None
+        self._down_since: float | None = None
+        self._refused_at = 0.0
+
+    def __call__(self, error: KafkaError) -> None:
+        """Take in what librdkafka reports in the background."""
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - librdkafka's own codes begin so
+            self._down_since = self._down_since or time.monotonic()
+        else:
+            self.reason = error
+            self._refused_at = time.monotonic()
+
+    def restart(self) -> None:
+        """Forget the past: what counts is what happens from now on."""
+        self.reason = None
+        self._down_since = None
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether waiting longer is of no use; `reason` says why."""
+        return self._down_since is not None and self._refused_at - self._down_since >= PATIENCE
+
+    def explained(self, error: KafkaError) -> KafkaError:
+        """The reason why there was no answer, where a time-out is all that the error says."""
+        out_of_time = error.code() == KafkaError._TIMED_OUT  # noqa: SLF001 - as above
+        return self.reason if out_of_time and self.reason is not None else error
