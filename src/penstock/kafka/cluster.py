@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NewType
 
 from confluent_kafka import TopicCollection
-from confluent_kafka.admin._metadata import BrokerMetadata, ClusterMetadata, PartitionMetadata
+from confluent_kafka.admin import BrokerMetadata, ClusterMetadata, PartitionMetadata
 
 from penstock.config.suggest import did_you_mean
 from penstock.errors import TopicNotFound

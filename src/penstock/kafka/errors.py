@@ -111,7 +111,11 @@ def translate(
 
 def _lacking(error: KafkaError, needs: Sequence[Right], user: str) -> str:
     denied = _DENIED_RESOURCE[error.code()]
-    rights = [right for right in needs if right.resource == denied] or needs
+    return lacks(user, [right for right in needs if right.resource == denied] or needs)
+
+
+def lacks(user: str, rights: Sequence[Right]) -> str:
+    """Who lacks which rights, in words."""
     who = f"user '{user}'" if user else "the user"
     return f"{who} lacks {' and '.join(map(str, rights))}"
 

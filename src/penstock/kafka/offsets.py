@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.admin import OffsetSpec
 
 from penstock.events.record import GroupName, Offset, Partition, TopicName
 from penstock.kafka.admin import Admin
@@ -65,7 +65,7 @@ def committed_offsets(admin: Admin, group: GroupName, partitions: Collection[Par
     places = [TopicPartition(*partition) for partition in partitions]
     with _namesake(admin, group) as consumer:
         found = when_coordinator_settles(lambda: consumer.committed(places, timeout), deadline)
-    return {_partition_id(place): Offset(place.offset) for place in found if place.offset >= 0}
+    return {partition_id(place): Offset(place.offset) for place in found if place.offset >= 0}
 
 
 def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId, Offset]) -> None:
@@ -90,7 +90,7 @@ def _listed(admin: Admin, partitions: Collection[PartitionId], spec: OffsetSpec)
         tried=f"reading offsets of {', '.join(right.name for right in needs)}",
         needs=needs,
     )
-    return {_partition_id(place): Offset(info.offset) for place, info in found.items()}
+    return {partition_id(place): Offset(info.offset) for place, info in found.items()}
 
 
 @contextmanager
@@ -111,5 +111,6 @@ def _rights(operation: str, partitions: Collection[PartitionId]) -> list[Right]:
     return [Right(operation, "topic", topic) for topic in sorted({partition.topic for partition in partitions})]
 
 
-def _partition_id(place: TopicPartition) -> PartitionId:
+def partition_id(place: TopicPartition) -> PartitionId:
+    """Our name for one of librdkafka's places."""
     return PartitionId(TopicName(place.topic), Partition(place.partition))

@@ -1,0 +1,87 @@
+"""The settings of topics and brokers, each with where its value comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource, ResourceType
+
+from penstock.kafka.admin import Admin
+from penstock.kafka.cluster import BrokerId
+from penstock.kafka.errors import Right
+
+
+class Source(StrEnum):
+    """Where a setting's value comes from, the weakest first."""
+
+    DEFAULT = "default"
+    FILE = "static file"
+    CLUSTER = "dynamic, all brokers"
+    BROKER = "dynamic, this broker"
+    TOPIC = "topic"
+    UNKNOWN = "unknown"
+
+
+_SOURCES = {
+    ConfigSource.DEFAULT_CONFIG: Source.DEFAULT,
+    ConfigSource.STATIC_BROKER_CONFIG: Source.FILE,
+    ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: Source.CLUSTER,
+    ConfigSource.DYNAMIC_BROKER_CONFIG: Source.BROKER,
+    ConfigSource.DYNAMIC_TOPIC_CONFIG: Source.TOPIC,
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting; the value is None where there is none, or where it is a secret."""
+
+    name: str
+    value: str | None
+    source: Source
+
+
+def topic_settings(admin: Admin, topic: str) -> list[Setting]:
+    """All settings of a topic by name."""
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    needs = [Right("DESCRIBE_CONFIGS", "topic", topic)]
+    found = admin.ask_each(
+        admin.client.describe_configs, [resource], tried=f"reading the settings of topic '{topic}'", needs=needs
+    )
+    return _settings(found[resource])
+
+
+def broker_settings(admin: Admin, brokers: Collection[BrokerId]) -> dict[BrokerId, list[Setting]]:
+    """All settings of each broker by name."""
+    resources = {broker: ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers}
+    found = admin.ask_each(
+        admin.client.describe_configs,
+        list(resources.values()),
+        tried="reading the brokers' settings",
+        needs=[Right("DESCRIBE_CONFIGS", "cluster")],
+    )
+    return {broker: _settings(found[resource]) for broker, resource in resources.items()}
+
+
+def alter_topic_settings(admin: Admin, topic: str, changes: Mapping[str, str | None]) -> None:
+    """Set these settings of a topic; None puts a setting back to its default."""
+    entries = [
+        ConfigEntry(
+            name, value, incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+        )
+        for name, value in changes.items()
+    ]
+    admin.ask_each(
+        admin.client.incremental_alter_configs,
+        [ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)],
+        tried=f"changing the settings of topic '{topic}'",
+        needs=[Right("ALTER_CONFIGS", "topic", topic)],
+    )
+
+
+def _settings(entries: Mapping[str, ConfigEntry]) -> list[Setting]:
+    return [
+        Setting(name, entry.value, _SOURCES.get(ConfigSource(entry.source), Source.UNKNOWN))
+        for name, entry in sorted(entries.items())
+    ]
