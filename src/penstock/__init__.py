@@ -1,1 +1,22 @@
 """Penstock carries events, database changes and metadata through Kafka."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.kafka.deliveries import TOMBSTONE
+    from penstock.kafka.producer import Producer
+
+__all__ = ["TOMBSTONE", "Producer"]
+
+_HOMES = {
+    "TOMBSTONE": "penstock.kafka.deliveries",
+    "Producer": "penstock.kafka.producer",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type, which checkers see above
+    """Import a public name when it is first used, so that commands without Kafka start at once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -24,6 +24,8 @@
         ├── BrokerUnavailable          no broker answers
         ├── RegistryUnavailable        no registry answers
         ├── DeliveryFailed             the broker did not confirm in time
+        │   └── Undelivered            what flushing or closing a producer found undelivered
+        ├── CommitFailed               the broker did not take down a group's place
         ├── BufferFull                 the producer's buffer stayed full
         └── OperationTimedOut          an administrative call took too long
 
@@ -33,6 +35,7 @@ that says what to do, and `details` (what was tried) as data.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -259,6 +262,36 @@ class DeliveryFailed(Transient):
     """The broker did not confirm a record in time; `details["record"]` has it."""
 
     code = "kafka.delivery_failed"
+
+
+@dataclass(frozen=True)
+class UndeliveredRecord:
+    """A record that the broker did not confirm, as it can be sent again, and the reason."""
+
+    topic: str
+    key: object
+    value: object
+    partition: int | None
+    timestamp: int | None
+    headers: Sequence[tuple[str, str | bytes | None]]
+    reason: PenstockError
+
+
+class Undelivered(DeliveryFailed):
+    """Records were not delivered: `count` says how many, `records` has them, the first ones if they are very many."""
+
+    code = "kafka.undelivered"
+
+    def __init__(self, message: str, *, hint: str, count: int, records: Sequence[UndeliveredRecord]) -> None:
+        super().__init__(message, hint=hint, count=count)
+        self.count = count
+        self.records = tuple(records)
+
+
+class CommitFailed(Transient):
+    """The group's place was not moved past a record, which will be read again; `details["offsets"]` has the places."""
+
+    code = "kafka.commit_failed"
 
 
 class BufferFull(Transient):

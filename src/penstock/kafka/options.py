@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.config import Settings
+from penstock.config import Settings, load_settings
 
 _MS = 1000
 
@@ -26,3 +26,9 @@ def client_options(settings: Settings, **own: Any) -> dict[str, Any]:  # noqa: A
 def user_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The user's options as librdkafka takes them: booleans in lower case."""
     return {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
+
+
+def choose_settings(settings: Settings | None, **shortcuts: str | None) -> Settings:
+    """The settings given, or else those of file and environment, under the shortcuts that are given."""
+    given = {name: value for name, value in shortcuts.items() if value is not None}
+    return load_settings(options=given).settings if settings is None else settings.model_copy(update=given)

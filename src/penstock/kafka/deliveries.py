@@ -1,0 +1,155 @@
+"""What became of the records that were sent: receipts for those confirmed, and a list of those that were not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from enum import Enum
+from functools import partial
+from threading import Lock
+from typing import Final
+
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message
+
+from penstock.errors import PenstockError, Undelivered, UndeliveredRecord
+from penstock.events.record import Offset, Origin, Partition, Receipt, TopicName
+from penstock.kafka.errors import translate
+from penstock.kafka.keys import Serde
+from penstock.kafka.outbox import Extras, OnReport, size
+
+Outcome = Receipt | PenstockError
+OnDelivery = Callable[[Outcome], None]
+
+KEPT_RECORDS = 100_000
+"""So many undelivered records are kept for the report; more are only counted, so that an outage fills no memory."""
+
+_UNKNOWN_OFFSET = Offset(-1)
+_PLAIN = {
+    KafkaError._MSG_TIMED_OUT: "the broker did not confirm it in time",  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._PURGE_QUEUE: "the producer was closed before it could be sent",  # noqa: SLF001 - as above
+    KafkaError._PURGE_INFLIGHT: "the producer was closed before the broker confirmed it",  # noqa: SLF001 - as above
+}
+_NO_EXTRAS: Extras = {}
+_log = logging.getLogger(__name__)
+
+
+class Tombstone(Enum):
+    """The type of `TOMBSTONE`, which deletes a key from a compacted topic when it is sent as the value."""
+
+    TOMBSTONE = "tombstone"
+
+
+TOMBSTONE: Final = Tombstone.TOMBSTONE
+
+
+def receipt(message: Message) -> Receipt:
+    """What the broker confirmed of a message; with acks=0 nobody confirms, and the offset is -1."""
+    offset = message.offset()
+    kind, timestamp = message.timestamp()
+    origin = Origin(
+        TopicName(str(message.topic())),
+        Partition(message.partition() or 0),
+        _UNKNOWN_OFFSET if offset is None else Offset(offset),
+    )
+    return Receipt(origin, None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp)
+
+
+def guarded(on_delivery: OnDelivery) -> OnDelivery:
+    """A user's callback that may raise without harm to the others' reports."""
+
+    def tell(outcome: Outcome) -> None:
+        try:
+            on_delivery(outcome)
+        except Exception:  # noqa: BLE001 - user code may raise anything, and other records' reports come after it
+            _log.exception("a delivery callback failed")
+
+    return tell
+
+
+def settling(future: asyncio.Future[Receipt]) -> OnDelivery:
+    """A callback that settles the future on its own event loop, unless it was cancelled or the loop has ended."""
+    loop = future.get_loop()
+
+    def settle(outcome: Outcome) -> None:
+        if future.done():
+            return
+        if isinstance(outcome, PenstockError):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+    def tell(outcome: Outcome) -> None:
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, outcome)
+
+    return tell
+
+
+class Failures:
+    """Keeps the records that nobody else was told of: counted, logged once, and given out in one report."""
+
+    def __init__(self, topic: str, key: Serde, value: Serde) -> None:
+        self._topic = topic
+        self._key = key
+        self._value = value
+        self._lock = Lock()
+        self._count = 0
+        self._records: list[UndeliveredRecord] = []
+
+    def on_report(self, error: KafkaError | None, message: Message, extras: Extras = _NO_EXTRAS) -> None:
+        """Note a message that failed; the hot path, for those that did not."""
+        if error is not None:
+            self._note(self._undelivered(error, message, extras))
+
+    def reporter(self, on_delivery: OnDelivery | None, extras: Extras) -> OnReport:
+        """What takes the report of one message: the callback, or this collection where there is none."""
+        if on_delivery is None:
+            return partial(self.on_report, extras=extras)
+        tell = on_delivery
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            tell(receipt(message) if error is None else self._undelivered(error, message, extras).reason)
+
+        return report
+
+    def take(self) -> Undelivered | None:
+        """One error for all that failed since the last time, or nothing."""
+        with self._lock:
+            count, records = self._count, self._records
+            self._count, self._records = 0, []
+        if not records:
+            return None
+        reason = records[0].reason
+        what = "1 record was" if count == 1 else f"{count:,} records were"
+        return Undelivered(f"{what} not delivered; {reason}", hint=reason.hint, count=count, records=records)
+
+    def _note(self, record: UndeliveredRecord) -> None:
+        with self._lock:
+            self._count += 1
+            if len(self._records) < KEPT_RECORDS:
+                self._records.append(record)
+        if self._count == 1:
+            _log.error("records are not delivered; %s (further ones are counted until the next report)", record.reason)
+
+    def _undelivered(self, error: KafkaError, message: Message, extras: Extras) -> UndeliveredRecord:
+        """The record of a failed message, read back from what would have been sent."""
+        key, value = message.key(), message.value()
+        reason = self._reason(error, message)
+        record = UndeliveredRecord(
+            topic=self._topic,
+            key=None if key is None else self._key.decode(bytes(key)),
+            value=TOMBSTONE if value is None else self._value.decode(bytes(value)),
+            partition=message.partition(),
+            timestamp=extras.get("timestamp"),
+            headers=extras.get("headers", ()),
+            reason=reason,
+        )
+        reason.details["record"] = record
+        return record
+
+    def _reason(self, error: KafkaError, message: Message) -> PenstockError:
+        plain = KafkaError(error.code(), _PLAIN.get(error.code(), error.str()))
+        sent = size(message.value(), message.key())
+        return translate(plain, f"sending {sent} to {self._topic}", topic=self._topic)

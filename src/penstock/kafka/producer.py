@@ -1,0 +1,236 @@
+"""The producer: every record fits its schema before it is sent, and none is lost without a word."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+from collections.abc import Mapping
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from penstock.config import Settings
+from penstock.errors import OperationTimedOut, PenstockError, Undelivered, UndeliveredRecord, UsageError
+from penstock.events.record import Receipt
+from penstock.kafka.deliveries import TOMBSTONE, Failures, OnDelivery, Outcome, guarded, settling
+from penstock.kafka.envelope import Headers, Timestamp, extras
+from penstock.kafka.errors import Right
+from penstock.kafka.keys import KeyType, key_serde
+from penstock.kafka.options import choose_settings
+from penstock.kafka.outbox import ANY_PARTITION, Outbox
+from penstock.kafka.partitioner import PartitionChooser, Partitioner
+from penstock.kafka.producer_options import JAVA_PARTITIONER, ProducerOptions, librdkafka_options
+from penstock.kafka.serdes import SchemaSerdes, SchemaSource, Serializer, check_one_source, own_serde
+from penstock.kafka.topic_lookup import TopicLookup
+from penstock.kafka.watch import ConnectionWatch
+from penstock.schemas import IdWidth, SchemaRegistry, connect_registry
+from penstock.schemas.registry import Version
+
+_log = logging.getLogger(__name__)
+
+
+class Producer:
+    """Sends records of one schema to one topic; share one between as many threads as you like.
+
+    Values have a schema (`schema`, or the registered `subject` and `version`), or a `serializer` of your own.
+    Keys are of `key_type`, or Avro with `key_schema`. `partitioner` is the name of one of librdkafka's, by default
+    that of the Java client, or your own function of the key's bytes and the number of partitions. What else can be
+    chosen by name stands in `ProducerOptions`; `options` passes anything on to librdkafka.
+
+    Making one connects: BrokerUnavailable, TopicNotFound, RegistryUnavailable, SchemaIncompatible and the like are
+    raised here, within the settings' time-out. Use it as a context, or `close` it, to know that all was delivered.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        schema: SchemaSource | None = None,
+        *,
+        subject: str | None = None,
+        version: Version = "latest",
+        serializer: Serializer | None = None,
+        register: bool = True,
+        key_type: KeyType = "string",
+        key_schema: SchemaSource | None = None,
+        partitioner: str | Partitioner = JAVA_PARTITIONER,
+        buffer_timeout: float = 60.0,
+        settings: Settings | None = None,
+        bootstrap: str | None = None,
+        registry: str | SchemaRegistry | None = None,
+        options: Mapping[str, Any] | None = None,
+        **named: Unpack[ProducerOptions],
+    ) -> None:
+        check_one_source(schema, subject, serializer)
+        self.topic = topic
+        self.undelivered: tuple[UndeliveredRecord, ...] = ()
+        url, client = (registry, None) if isinstance(registry, str) else (None, registry)
+        self._settings = choose_settings(settings, bootstrap=bootstrap, registry=url)
+        own_partitioner = None if isinstance(partitioner, str) else partitioner
+        named_partitioner = partitioner if isinstance(partitioner, str) else JAVA_PARTITIONER
+        handle_options = librdkafka_options(self._settings, named, named_partitioner, options or {})
+        self._delivery_timeout = handle_options["delivery.timeout.ms"] / 1000
+        width = IdWidth(self._settings.schema_ids)
+        serdes = SchemaSerdes(client or connect_registry(self._settings), width, topic, register=register)
+        values = own_serde(serializer) if serializer else serdes.values(schema, subject, version)
+        keys = key_serde(key_type) if key_schema is None else serdes.keys(key_schema)
+        self._encode, self._encode_key = values.encode, keys.encode
+        self._failures = Failures(topic, keys, values)
+        self._connect(handle_options, own_partitioner, buffer_timeout)
+
+    def send(
+        self,
+        value: object,
+        *,
+        key: object = None,
+        partition: int | None = None,
+        timestamp: Timestamp | None = None,
+        headers: Headers | None = None,
+    ) -> None:
+        """Send and do not wait; what could not be delivered is logged once, and reported by `flush` and `close`."""
+        self._send(value, key, partition=partition, timestamp=timestamp, headers=headers)
+
+    def send_sync(
+        self,
+        value: object,
+        *,
+        key: object = None,
+        partition: int | None = None,
+        timestamp: Timestamp | None = None,
+        headers: Headers | None = None,
+    ) -> Receipt:
+        """Send and wait until the broker confirms; who only sends this way sets linger_ms=0, not to wait for more."""
+        told: SimpleQueue[Outcome] = SimpleQueue()
+        self._send(value, key, partition=partition, timestamp=timestamp, headers=headers, on_delivery=told.put)
+        outcome = told.get()
+        if isinstance(outcome, PenstockError):
+            raise outcome
+        return outcome
+
+    def send_async(
+        self,
+        value: object,
+        *,
+        on_delivery: OnDelivery,
+        key: object = None,
+        partition: int | None = None,
+        timestamp: Timestamp | None = None,
+        headers: Headers | None = None,
+    ) -> None:
+        """Send, and have `on_delivery` called with the receipt or the error.
+
+        It is called on the producer's own thread, which serves all reports: it should be quick and must not wait.
+        """
+        self._send(
+            value, key, partition=partition, timestamp=timestamp, headers=headers, on_delivery=guarded(on_delivery)
+        )
+
+    def send_awaitable(
+        self,
+        value: object,
+        *,
+        key: object = None,
+        partition: int | None = None,
+        timestamp: Timestamp | None = None,
+        headers: Headers | None = None,
+    ) -> asyncio.Future[Receipt]:
+        """Send, and await the receipt; many can be sent first and awaited together.
+
+        A full buffer holds up the event loop for `buffer_timeout` at most; with 0 it is refused at once.
+        """
+        future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        self._send(value, key, partition=partition, timestamp=timestamp, headers=headers, on_delivery=settling(future))
+        return future
+
+    def tombstone(self, key: object, *, partition: int | None = None, headers: Headers | None = None) -> None:
+        """Delete a key from a compacted topic; to know of its delivery, send `TOMBSTONE` in another way."""
+        if key is None:
+            raise UsageError("a tombstone needs the key that it deletes")
+        self._send(TOMBSTONE, key, partition=partition, headers=headers)
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until every record is confirmed or has failed; Undelivered has the failed ones of `send`.
+
+        What a callback, an awaitable or `send_sync` told of is not told again.
+        """
+        seconds = self._delivery_timeout if timeout is None else timeout
+        waiting = self._outbox.flush(seconds)
+        self._report()
+        if waiting:
+            raise OperationTimedOut(
+                f"{waiting:,} records for {self.topic} are not confirmed after {seconds:g} s",
+                hint="they are still being sent: flush again, or close to give them up",
+            )
+
+    def close(self, timeout: float | None = None) -> None:
+        """Flush and disconnect; what is not confirmed by then is given up, and reported like in `flush`.
+
+        Without a time-out that takes as long as `delivery_timeout` at most.
+        """
+        atexit.unregister(self._close_forgotten)
+        self._outbox.close(self._delivery_timeout if timeout is None else timeout)
+        self._report()
+
+    def __enter__(self) -> Self:
+        """Use as a context, which closes the producer at its end."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close, also after an error; that one goes on, with a note where records were not delivered as well."""
+        try:
+            self.close()
+        except Undelivered as report:
+            if error is None:
+                raise
+            error.add_note(report.message)
+
+    def _send(
+        self,
+        value: object,
+        key: object,
+        *,
+        partition: int | None = None,
+        timestamp: Timestamp | None = None,
+        headers: Headers | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> None:
+        data = None if value is TOMBSTONE else self._encode(value)
+        key_data = None if key is None else self._encode_key(key)
+        if partition is None:
+            partition = self._choose(key_data) if self._choose else ANY_PARTITION
+        elif partition < 0:
+            raise UsageError(f"{self.topic} has no partition {partition}", hint="leave it out to have one chosen")
+        if on_delivery is None and timestamp is None and headers is None:
+            self._outbox.put(data, key_data, partition)
+            return
+        around = extras(timestamp, headers)
+        self._outbox.put(data, key_data, partition, self._failures.reporter(on_delivery, around), **around)
+
+    def _connect(self, options: Mapping[str, Any], partitioner: Partitioner | None, buffer_timeout: float) -> None:
+        watch = ConnectionWatch()
+        on_report = self._failures.on_report
+        self._outbox = Outbox(
+            self.topic, {**options, "error_cb": watch}, on_report=on_report, buffer_timeout=buffer_timeout
+        )
+        lookup = TopicLookup(self._outbox.handle, self.topic, self._settings, watch)
+        try:
+            lookup.partition_count(Right("WRITE", "topic", self.topic))
+        except PenstockError:
+            self._outbox.close(0)
+            raise
+        self._choose = partitioner and PartitionChooser(partitioner, lookup.partition_count)
+        atexit.register(self._close_forgotten)
+
+    def _report(self) -> None:
+        report = self._failures.take()
+        if report is not None:
+            self.undelivered = report.records
+            raise report
+
+    def _close_forgotten(self) -> None:
+        try:
+            self.close()
+        except Undelivered as report:
+            _log.error("the producer for %s was not closed: %s", self.topic, report)

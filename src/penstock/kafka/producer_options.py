@@ -1,0 +1,102 @@
+"""How records travel to the broker: plain names for librdkafka's settings, with the safe choice as default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypedDict
+
+from penstock.config import Settings
+from penstock.config.suggest import did_you_mean
+from penstock.errors import UsageError
+from penstock.kafka.options import client_options, user_options
+
+JAVA_PARTITIONER = "murmur2_random"
+
+_MAX_IDEMPOTENT_IN_FLIGHT = 5
+
+
+class ProducerOptions(TypedDict, total=False):
+    """What `Producer` takes by name; the defaults stand in `_OPTIONS`."""
+
+    acks: Literal["all", 0, 1]
+    idempotent: bool
+    retries: int
+    retry_backoff_ms: int
+    max_in_flight: int
+    linger_ms: float
+    batch_bytes: int
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"]
+    buffer_messages: int
+    buffer_kib: int
+    delivery_timeout: float
+
+
+class _Option(NamedTuple):
+    """A setting of librdkafka, and what it is unless told otherwise."""
+
+    setting: str
+    default: Any
+
+
+_OPTIONS = {
+    "acks": _Option("acks", "all"),
+    "idempotent": _Option("enable.idempotence", True),
+    "retries": _Option("retries", 2**31 - 1),
+    "retry_backoff_ms": _Option("retry.backoff.ms", 100),
+    "max_in_flight": _Option("max.in.flight", _MAX_IDEMPOTENT_IN_FLIGHT),
+    "linger_ms": _Option("linger.ms", 5),
+    "batch_bytes": _Option("batch.size", 1_000_000),
+    "compression": _Option("compression.type", "lz4"),
+    "buffer_messages": _Option("queue.buffering.max.messages", 100_000),
+    "buffer_kib": _Option("queue.buffering.max.kbytes", 64 * 1024),
+    "delivery_timeout": _Option("delivery.timeout.ms", 120),
+}
+
+
+def librdkafka_options(
+    settings: Settings, given: ProducerOptions, partitioner: str, passed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything the handle is made with; what is passed through wins, and conflicts are refused."""
+    _refuse_unknown(given)
+    options = {option.setting: option.default for option in _OPTIONS.values()}
+    options |= {_OPTIONS[name].setting: value for name, value in given.items()}
+    options["delivery.timeout.ms"] = int(float(options["delivery.timeout.ms"]) * 1000)
+    options |= {"partitioner": partitioner, "sticky.partitioning.linger.ms": 0}
+    options |= {**client_options(settings), **passed}
+    options = user_options(options)
+    _refuse_conflicts(options)
+    return options
+
+
+def _refuse_unknown(given: Mapping[str, Any]) -> None:
+    for name in given.keys() - _OPTIONS.keys():
+        hint = did_you_mean(name, _OPTIONS, "pass librdkafka's own settings with options={...}")
+        raise UsageError(f"a producer has no option {name!r}", hint=hint)
+
+
+def _refuse_conflicts(options: Mapping[str, Any]) -> None:
+    if options["enable.idempotence"] == "true":
+        _refuse_unsafe(options)
+    if float(options["linger.ms"]) >= float(options["delivery.timeout.ms"]):
+        raise UsageError(
+            f"linger_ms={options['linger.ms']} leaves no time to deliver within"
+            f" delivery_timeout={int(options['delivery.timeout.ms']) / 1000:g} s",
+            hint="lower linger_ms or raise delivery_timeout",
+        )
+
+
+def _refuse_unsafe(options: Mapping[str, Any]) -> None:
+    needed = {
+        f"acks={options['acks']}": ("acks='all'", str(options["acks"]) in {"all", "-1"}),
+        f"retries={options['retries']}": ("at least one retry", int(options["retries"]) > 0),
+        f"max_in_flight={options['max.in.flight']}": (
+            f"{_MAX_IDEMPOTENT_IN_FLIGHT} requests in flight at most",
+            int(options["max.in.flight"]) <= _MAX_IDEMPOTENT_IN_FLIGHT,
+        ),
+    }
+    for choice, (need, met) in needed.items():
+        if not met:
+            raise UsageError(
+                f"{choice} conflicts with idempotent=True, which needs {need}",
+                hint="say idempotent=False as well, if repeated or reordered records are acceptable",
+            )
