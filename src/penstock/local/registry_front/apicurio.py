@@ -1,0 +1,71 @@
+"""What the front asks Apicurio for itself: the order of registration, schemas, and rules of subjects."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from starlette.exceptions import HTTPException
+
+from penstock.local.registry_front.fingerprints import ContentId, Entry
+from penstock.local.registry_front.upstream import told_as_http
+
+CONFLUENT = "/apis/ccompat/v7"
+_OWN = "/apis/registry/v3"
+_PAGE = 500
+
+
+class Apicurio:
+    """Apicurio's own API, as far as the front needs it."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def newest_first(self) -> AsyncIterator[Entry]:
+        """Every version of every Avro subject, the one registered last first; soft-deleted ones too."""
+        offset = 0
+        query: dict[str, str | int] = {"artifactType": "AVRO", "orderby": "globalId", "order": "desc", "limit": _PAGE}
+        while True:
+            page = await self._get(f"{_OWN}/search/versions", **query, offset=offset)
+            versions = page["versions"] if page else []
+            for version in versions:
+                yield Entry(version["globalId"], ContentId(version["contentId"]))
+            offset += _PAGE
+            if len(versions) < _PAGE:
+                return
+
+    async def schema(self, content_id: ContentId) -> str | None:
+        """The schema's text with its references written out, or None if there is no such id."""
+        answer = await self._ask("GET", f"{CONFLUENT}/schemas/ids/{content_id}/schema", format="resolved")
+        return None if answer.status_code == HTTPStatus.NOT_FOUND else answer.text
+
+    async def global_level(self) -> str:
+        """The compatibility level of subjects that have none of their own."""
+        return str((await self._get(f"{CONFLUENT}/config"))["compatibilityLevel"])
+
+    async def subject_level(self, subject: str) -> str | None:
+        """The subject's own compatibility level, if one was set."""
+        rule = await self._get(_rule(subject))
+        return rule["config"] if rule else None
+
+    async def unset_subject_level(self, subject: str) -> None:
+        """Let the subject follow the global level again."""
+        await self._ask("DELETE", _rule(subject))
+
+    async def _get(self, path: str, **query: str | int) -> Any:  # noqa: ANN401 - JSON
+        answer = await self._ask("GET", path, **query)
+        return None if answer.status_code == HTTPStatus.NOT_FOUND else answer.json()
+
+    async def _ask(self, method: str, path: str, **query: str | int) -> httpx.Response:
+        with told_as_http():
+            answer = await self._client.request(method, path, params=query)
+        if answer.is_error and answer.status_code != HTTPStatus.NOT_FOUND:
+            raise HTTPException(502, f"the registry behind this address failed with HTTP {answer.status_code}")
+        return answer
+
+
+def _rule(subject: str) -> str:
+    return f"{_OWN}/groups/default/artifacts/{quote(subject, safe='')}/rules/COMPATIBILITY"

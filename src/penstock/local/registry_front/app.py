@@ -1,0 +1,134 @@
+"""The front as an ASGI app: what Apicurio answers as Confluent's API says passes through, the rest is mended here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from urllib.parse import quote
+
+import httpx
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from penstock.config.yaml_file import Value
+from penstock.local.registry_front import dialect
+from penstock.local.registry_front.apicurio import CONFLUENT, Apicurio
+from penstock.local.registry_front.dialect import Fault
+from penstock.local.registry_front.schemas_by_id import SchemasById
+from penstock.local.registry_front.upstream import forward, open_client, read, relayed
+
+METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
+
+
+def create_app(apicurio_url: str) -> Starlette:
+    """The front for the Apicurio at this URL."""
+
+    @asynccontextmanager
+    async def opened(app: Starlette) -> AsyncIterator[None]:
+        async with open_client(apicurio_url) as client:
+            app.state.front = Front(client)
+            yield
+
+    async def answer(request: Request) -> Response:
+        front: Front = request.app.state.front
+        return await front.answer(request)
+
+    return Starlette(
+        routes=[Route("/{path:path}", answer, methods=METHODS)],
+        lifespan=opened,
+        exception_handlers={HTTPException: _failed, ClientDisconnect: _gone},
+    )
+
+
+class Front:
+    """Answers one request after the other; the only thing it keeps is the index of fingerprints."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+        self._apicurio = Apicurio(client)
+        self._by_id = SchemasById(self._apicurio)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer as Confluent's registry would."""
+        segments = dialect.path_segments(request.scope["raw_path"])
+        match request.method, segments:
+            case (("GET" | "HEAD"), []):
+                answer = _json(request, {})
+            case "GET", ["contexts"]:
+                answer = _json(request, ["."])
+            case "GET", ["schemas", name] if name.startswith("id="):
+                answer = await self._bare_schema(request, name.removeprefix("id="))
+            case "GET", ["config", subject]:
+                answer = await self._level(request, subject)
+            case "DELETE", ["config", subject]:
+                answer = await self._unset_level(request, subject)
+            case _, ["apis", *_]:
+                answer = relayed(await self._sent(request, request.scope["raw_path"].decode("ascii")))
+            case _:
+                answer = await self._passed_on(request, segments)
+        return answer
+
+    async def _bare_schema(self, request: Request, schema_id: str) -> Response:
+        text = await self._by_id.text(schema_id)
+        if text is None:
+            return _fault(request, Fault(dialect.SCHEMA_NOT_FOUND, f"Schema {schema_id} not found"))
+        plain = request.headers.get("response-type") == "PLAIN_STRING"
+        return PlainTextResponse(text, media_type="text/plain" if plain else "application/json")
+
+    async def _level(self, request: Request, subject: str) -> Response:
+        level = await self._apicurio.subject_level(subject)
+        if level is None and request.query_params.get("defaultToGlobal") == "true":
+            level = await self._apicurio.global_level()
+        if level is None:
+            message = f"Subject '{subject}' does not have subject-level compatibility configured"
+            return _fault(request, Fault(dialect.NO_SUBJECT_LEVEL, message))
+        return _json(request, {"compatibilityLevel": level})
+
+    async def _unset_level(self, request: Request, subject: str) -> Response:
+        level = await self._apicurio.subject_level(subject)
+        if level is None:
+            return _fault(request, Fault(dialect.SUBJECT_NOT_FOUND, f"Subject '{subject}' not found."))
+        await self._apicurio.unset_subject_level(subject)
+        return _json(request, {"compatibilityLevel": level})
+
+    async def _passed_on(self, request: Request, segments: list[str]) -> Response:
+        place = dialect.version_place(segments)
+        if place is not None:
+            segments[place] = segments[place].lower()
+            if not dialect.is_version(segments[place]):
+                message = f"The specified version '{segments[place]}' is not a valid version id."
+                return _fault(request, Fault(dialect.INVALID_VERSION, message))
+        path = "/".join(quote(part, safe="") for part in segments)
+        answer = await self._sent(request, f"{CONFLUENT}/{path}", accept="*/*", **{"content-type": "application/json"})
+        if answer.is_error:
+            return _fault(request, dialect.fault_of(answer.status_code, await read(answer)))
+        is_json = answer.headers.get("content-type", "").startswith("application/json")
+        return relayed(answer, dialect.answer_type(request.headers.get("accept", "")) if is_json else None)
+
+    async def _sent(self, request: Request, target: str, **headers: str) -> httpx.Response:
+        answer = await forward(self._client, request, target, **headers)
+        if request.method not in {"GET", "HEAD", "OPTIONS"}:
+            self._by_id.note_change()
+        return answer
+
+
+def _json(request: Request, body: Value, status: int = HTTPStatus.OK) -> Response:
+    return JSONResponse(body, status, media_type=dialect.answer_type(request.headers.get("accept", "")))
+
+
+def _fault(request: Request, fault: Fault) -> Response:
+    return _json(request, fault.body, fault.status)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    return _fault(request, Fault(error.status_code, error.detail))
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=HTTPStatus.BAD_REQUEST)
