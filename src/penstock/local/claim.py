@@ -19,6 +19,8 @@ VERSIONS_FILE = "versions.json"
 MIN_FREE_BYTES = 512 * 1024 * 1024
 _MIB = 1024 * 1024
 
+_BEFORE_A_STACK = {LOCK_FILE, "logs"}
+
 Facts = dict[str, str]
 """What the data depends on, such as `{"kafka": "4.3.1", "brokers": "3"}`."""
 
@@ -72,6 +74,7 @@ def check_facts(data: Path, facts: Facts) -> None:
     """Refuse data that another version or other options wrote; remember ours for a new directory."""
     file = data / VERSIONS_FILE
     if not file.exists():
+        _begin(data)
         write_private(file, msgspec.json.format(msgspec.json.encode(facts)).decode())
         return
     try:
@@ -84,6 +87,17 @@ def check_facts(data: Path, facts: Facts) -> None:
                 f"the data in {data} is of {name} {before[name]}, not {value}",
                 hint="start it as it was, use another directory with --data, or `penstock down --wipe` it",
             )
+
+
+def _begin(data: Path) -> None:
+    """Make the directory a stack's own, which it stays until it is wiped as a whole."""
+    foreign = sorted({entry.name for entry in data.iterdir()} - _BEFORE_A_STACK)
+    if foreign:
+        raise DataMismatch(
+            f"{data} has files that are not a stack's, such as {foreign[0]}",
+            hint="use an empty or a new directory with --data",
+        )
+    (data / ".gitignore").write_text("*\n", encoding="ascii")
 
 
 def check_disk(data: Path) -> None:

@@ -47,7 +47,7 @@ class Part:
     account: Account | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     orphan_signal: signal.Signals = signal.SIGKILL
-    patience: float = 60.0
+    patience: float = 120.0
 
 
 class Condition(StrEnum):

@@ -73,8 +73,8 @@ class Site:
     jars: JarCache
     kafka_ports: tuple[int, ...]
     controller_ports: tuple[int, ...]
-    registry_port: int
-    registry_health_port: int
+    apicurio_port: int
+    apicurio_health_port: int
     security: Security = field(default_factory=Open)
 
     def log(self, name: str) -> Path:
@@ -91,7 +91,7 @@ def survey(options: StackOptions, settings: Settings) -> Site:
     """Choose the ports that no setting names, and gather what the parts are made from."""
     named = set(dict(settings.ports).values())
     kafka = next_free_ports(settings.ports.kafka, options.brokers, named)
-    registry, health, *controllers = free_ports(2 + options.brokers, {*named, *kafka})
+    apicurio, health, *controllers = free_ports(2 + options.brokers, {*named, *kafka})
     return Site(
         options,
         settings,
@@ -99,6 +99,6 @@ def survey(options: StackOptions, settings: Settings) -> Site:
         JarCache.from_settings(settings),
         kafka_ports=kafka,
         controller_ports=tuple(controllers),
-        registry_port=registry,
-        registry_health_port=health,
+        apicurio_port=apicurio,
+        apicurio_health_port=health,
     )

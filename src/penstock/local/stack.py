@@ -18,7 +18,7 @@ from penstock.local.parts import files_needed, kafka, plan, postgres
 from penstock.local.ports import check_ports
 from penstock.local.runner import Halted, Runner
 from penstock.local.site import Site, StackOptions, survey
-from penstock.local.state import PartState, StackState, own_process, remove_state, write_state
+from penstock.local.state import PartState, Phase, StackState, own_process, remove_state, write_state
 
 __all__ = ["Stack", "StackOptions"]
 
@@ -49,7 +49,7 @@ class Stack:
         self._site: Site | None = None
         self._claim: Claim | None = None
         self._runners: tuple[Runner, ...] = ()
-        self._phase = "starting"
+        self._phase = Phase.STARTING
         self._writing = threading.Lock()
         self._halt = threading.Event()
         self._spawner = ThreadPoolExecutor(1, thread_name_prefix="penstock-spawner")
@@ -69,14 +69,14 @@ class Stack:
         except BaseException:
             self.stop()
             raise
-        self._enter("running")
+        self._enter(Phase.RUNNING)
 
     def stop(self) -> None:
         """Stop everything in reverse order; calling it again does nothing."""
         if self._claim is None:
             return
         self._halt.set()
-        self._enter("stopping")
+        self._enter(Phase.STOPPING)
         for wave in reversed(_waves(self._runners)):
             _stop_together(wave)
         self._spawner.shutdown()
@@ -96,6 +96,11 @@ class Stack:
                 "kafka": PassThrough({**self._settings.kafka, **site.security.python_client()}),
             }
         )
+
+    def addresses(self) -> dict[str, str]:
+        """Where clients find what runs, by the names of the settings that say so."""
+        found = addresses_in(self.settings()) if self._site else {}
+        return {name: value for name, value in found.items() if name != "connect" or self._options.cdc}
 
     def states(self) -> tuple[PartState, ...]:
         """Every part as it is now; one that died since the last look is found here."""
@@ -137,15 +142,15 @@ class Stack:
         self._on_change(state)
         self._publish()
 
-    def _enter(self, phase: str) -> None:
+    def _enter(self, phase: Phase) -> None:
         self._phase = phase
         self._publish()
 
     def _publish(self) -> None:
         with self._writing:
             states = tuple(runner.state for runner in self._runners)
-            found = _client_facts(self.settings()) if self._site else {}
-            write_state(self._settings.data.absolute(), StackState(own_process(), self._phase, found, states))
+            state = StackState(own_process(), self._phase, self.addresses(), states)
+            write_state(self._settings.data.absolute(), state)
 
     def _running_site(self) -> Site:
         if self._site is None:
@@ -165,7 +170,8 @@ def _facts(options: StackOptions) -> Facts:
     return {"kafka": kafka.VERSION, "postgres": postgres.VERSION, "brokers": str(options.brokers), "secure": secure}
 
 
-def _client_facts(settings: Settings) -> dict[str, str]:
+def addresses_in(settings: Settings) -> dict[str, str]:
+    """Where the systems are, by the names of the settings that say so."""
     return {
         "bootstrap": settings.bootstrap,
         "registry": settings.registry,

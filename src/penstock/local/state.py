@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 
 import msgspec
@@ -39,6 +40,14 @@ class ProcessId(msgspec.Struct, frozen=True):
             return None
 
 
+class Phase(StrEnum):
+    """What the stack as a whole is doing."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+
+
 class PartState(msgspec.Struct, frozen=True):
     """One part as it is now."""
 
@@ -52,11 +61,11 @@ class PartState(msgspec.Struct, frozen=True):
 
 
 class StackState(msgspec.Struct, frozen=True):
-    """The stack as it is now; `settings` are what a client needs to find it."""
+    """The stack as it is now; `addresses` are what a client needs to find it, by setting."""
 
     supervisor: ProcessId
-    phase: str
-    settings: dict[str, str]
+    phase: Phase
+    addresses: dict[str, str]
     parts: tuple[PartState, ...] = ()
 
     def is_alive(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from penstock.local.part import Part
-from penstock.local.parts import connect, kafka, postgres, registry, registry_front, s3
+from penstock.local.parts import apicurio, connect, kafka, postgres, registry, s3
 from penstock.local.site import Site, StackOptions
 
 
@@ -28,7 +28,7 @@ class System(Protocol):
         ...
 
 
-SYSTEMS: tuple[System, ...] = (postgres, kafka, registry, registry_front, connect, s3)
+SYSTEMS: tuple[System, ...] = (kafka, postgres, apicurio, registry, connect, s3)
 
 
 def files_needed(options: StackOptions) -> list[str]:

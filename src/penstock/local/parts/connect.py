@@ -43,7 +43,6 @@ def parts(site: Site) -> list[Part]:
             needs=tuple(_brokers(site)),
             prepare=partial(_prepare, site, home),
             is_ready=partial(answers, f"http://127.0.0.1:{port}/connectors"),
-            patience=90,
         )
     ]
 

@@ -1,22 +1,17 @@
-"""The schema registry: Apicurio, stored in PostgreSQL; clients reach it through its front."""
+"""The schema registry as clients see it: Confluent's API at the root of its port, in front of Apicurio."""
 
 from __future__ import annotations
 
+import sys
 from functools import partial
+from importlib.metadata import version
 
-import httpx
-
-from penstock.errors import PartFailed
-from penstock.local.java import java_command
 from penstock.local.part import Part
-from penstock.local.parts.postgres import ROLE
-from penstock.local.process import environment
+from penstock.local.parts.apicurio import url
 from penstock.local.ready import answers
 from penstock.local.site import Site, StackOptions
 
-FILES: tuple[str, ...] = ("registry",)
-VERSION = "3.3.3"
-_JVM = ("-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+FILES: tuple[str, ...] = ()
 
 
 def wanted(_options: StackOptions) -> bool:
@@ -25,56 +20,16 @@ def wanted(_options: StackOptions) -> bool:
 
 
 def parts(site: Site) -> list[Part]:
-    """The server, on a port of its own that only its front needs to know."""
+    """The front's server, which starts beside Apicurio and answers once that does."""
+    port = site.settings.ports.registry
     return [
         Part(
             name="registry",
-            version=VERSION,
-            address=url(site),
-            command=java_command(str(site.jars.home("registry") / "quarkus-run.jar"), options=_JVM),
-            env=_environment(site),
+            version=version("penstock"),
+            address=f"http://localhost:{port}",
+            ports={"ports.registry": port},
+            command=(sys.executable, "-P", "-m", "penstock.local.registry_front", url(site), str(port)),
             log=site.log("registry"),
-            needs=("postgres",),
-            is_ready=partial(answers, f"http://127.0.0.1:{site.registry_health_port}/health/ready"),
-            settle=partial(_check_compatibility_by_default, site),
+            is_ready=partial(answers, f"http://127.0.0.1:{port}/subjects"),
         )
     ]
-
-
-def url(site: Site) -> str:
-    """Where Apicurio itself answers."""
-    return f"http://127.0.0.1:{site.registry_port}"
-
-
-def _environment(site: Site) -> dict[str, str]:
-    database = f"jdbc:postgresql://localhost:{site.settings.ports.postgres}/registry"
-    return dict(
-        environment(
-            QUARKUS_HTTP_HOST="127.0.0.1",
-            QUARKUS_HTTP_PORT=site.registry_port,
-            QUARKUS_MANAGEMENT_HOST="127.0.0.1",
-            QUARKUS_MANAGEMENT_PORT=site.registry_health_port,
-            APICURIO_STORAGE_KIND="sql",
-            APICURIO_STORAGE_SQL_KIND="postgresql",
-            APICURIO_DATASOURCE_URL=database,
-            APICURIO_DATASOURCE_USERNAME=ROLE,
-            APICURIO_DATASOURCE_PASSWORD=ROLE,
-        )
-    )
-
-
-def _check_compatibility_by_default(site: Site) -> None:
-    """Set the rule that Confluent's registry begins with, once: a later choice of the user stays."""
-    done = site.data / "registry.initialised"
-    if done.exists():
-        return
-    try:
-        answer = httpx.put(
-            f"{url(site)}/apis/ccompat/v7/config", json={"compatibility": "BACKWARD"}, timeout=30, trust_env=False
-        )
-        answer.raise_for_status()
-    except httpx.HTTPError as error:
-        raise PartFailed(
-            f"registry does not take its default compatibility: {error}", hint=f"its log is {site.log('registry')}"
-        ) from error
-    done.touch()

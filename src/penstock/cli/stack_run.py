@@ -1,0 +1,117 @@
+"""The local stack kept by this process until it is stopped, or by one in the background."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import typer
+
+from penstock.cli.options import settings
+from penstock.cli.output import err, out, text
+from penstock.cli.signals import ends_by_signal
+from penstock.cli.stack_view import Lines, how_to_reach, live_table, shown_download
+from penstock.config import Settings
+from penstock.local.jars import JarCache
+from penstock.local.parts import files_needed
+from penstock.local.stack import Stack, StackOptions, addresses_in
+from penstock.local.state import PartState, Phase, StackState, read_state
+
+_LOOK_SECONDS = 0.5
+_FOLLOW_SECONDS = 0.1
+
+
+def run_until_stopped(options: StackOptions, chosen: Settings) -> None:
+    """Start the stack, show it, and stop it on Ctrl-C or SIGTERM."""
+    fetch_jars(options, chosen)
+    began = time.monotonic()
+    stack = Stack(options, chosen, on_change=_silent if err.is_terminal else Lines(), notice=_notice)
+    with ends_by_signal(), live_table(stack.states):
+        stack.start()
+        try:
+            _tell_ready(stack.addresses(), chosen, began, "Ctrl-C stops everything")
+            while True:
+                time.sleep(_LOOK_SECONDS)
+                stack.states()
+        except KeyboardInterrupt:
+            stack.stop()
+    out.print("stopped")
+
+
+def start_in_background(options: StackOptions, chosen: Settings) -> None:
+    """Run this same command without `--detach` in a session of its own, and return once it is ready."""
+    fetch_jars(options, chosen)
+    began = time.monotonic()
+    logs = chosen.data / "logs"
+    process = _spawn_again(logs)
+    try:
+        with ends_by_signal():
+            state = _await_running(process, chosen.data)
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    if state is None:
+        err.out((logs / "up.err").read_text(encoding="utf-8"), end="")
+        raise typer.Exit(process.returncode or 1)
+    _tell_ready(state.addresses, chosen, began, "`penstock down` stops everything")
+
+
+def fetch_jars(options: StackOptions, chosen: Settings) -> None:
+    """Download what is missing, and show it."""
+    with shown_download() as show:
+        JarCache.from_settings(chosen).fetch(files_needed(options), show)
+
+
+def _spawn_again(logs: Path) -> subprocess.Popen[bytes]:
+    logs.mkdir(parents=True, exist_ok=True)
+    words = [word for word in sys.argv[1:] if word != "--detach"]
+    with (logs / "up.log").open("wb") as said, (logs / "up.err").open("wb") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "penstock", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=errors,
+            start_new_session=True,
+        )
+
+
+def _await_running(process: subprocess.Popen[bytes], data: Path) -> StackState | None:
+    """Wait until the background stack is ready; None if it ended instead."""
+
+    def its_state() -> StackState | None:
+        state = read_state(data)
+        return state if state and state.supervisor.pid == process.pid else None
+
+    def its_parts() -> tuple[PartState, ...]:
+        state = its_state()
+        return state.parts if state else ()
+
+    with live_table(its_parts):
+        while process.poll() is None:
+            state = its_state()
+            if state and state.phase is Phase.RUNNING:
+                return state
+            time.sleep(_FOLLOW_SECONDS)
+    return None
+
+
+def _tell_ready(addresses: Mapping[str, str], chosen: Settings, began: float, how_to_stop: str) -> None:
+    out.print(f"[green]ready[/] after {time.monotonic() - began:.1f} s; logs are in {text(chosen.data / 'logs')}")
+    exports = how_to_reach(addresses, addresses_in(settings()))
+    if exports:
+        out.print("so that other commands find it:")
+    for line in exports:
+        out.print(f"  {text(line)}")
+    out.print(how_to_stop)
+
+
+def _notice(line: str) -> None:
+    err.print(text(line))
+
+
+def _silent(_part: PartState) -> None:
+    """The live table shows it."""

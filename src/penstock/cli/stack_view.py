@@ -1,0 +1,106 @@
+"""How the local stack is shown: a live table on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from rich import box
+from rich.live import Live
+from rich.table import Table
+
+from penstock.cli.output import downloading, err, out, text
+from penstock.local.jars import OnProgress
+from penstock.local.part import Condition
+from penstock.local.state import PartState, memory_of
+
+_COLOURS = {
+    Condition.WAITING: "dim",
+    Condition.STARTING: "yellow",
+    Condition.READY: "green",
+    Condition.DEAD: "bold red",
+    Condition.STOPPING: "yellow",
+    Condition.STOPPED: "dim",
+}
+_MIB = 1024 * 1024
+_TENTHS = 10
+
+
+def parts_table(parts: Sequence[PartState]) -> Table:
+    """Part, address, state and memory."""
+    table = Table("part", "address", "state", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("memory", justify="right")
+    for part in parts:
+        table.add_row(part.name, text(part.address), condition_cell(part), memory_cell(part))
+    return table
+
+
+def condition_cell(part: PartState) -> str:
+    """The state in its colour, with the reason and the log of a dead part."""
+    colour = _COLOURS[part.condition]
+    why = text(f": {part.reason}, see {part.log}") if part.reason else ""
+    return f"[{colour}]{part.condition}[/]{why}"
+
+
+def memory_cell(part: PartState) -> str:
+    """What the part holds, in MiB."""
+    held = memory_of(part.process)
+    return f"{held // _MIB} MiB" if held else ""
+
+
+def change_line(part: PartState) -> str:
+    """A change of one part as a line."""
+    return f"{part.name:<10} {condition_cell(part)}" + (
+        f"  {text(part.address)}" if part.condition is Condition.READY else ""
+    )
+
+
+class Lines:
+    """Prints a line when a part's condition changes."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Condition] = {}
+
+    def __call__(self, part: PartState) -> None:
+        """Print the change, unless only the process behind it is new."""
+        if self._seen.get(part.name) is not part.condition:
+            self._seen[part.name] = part.condition
+            out.print(change_line(part))
+
+
+@contextmanager
+def live_table(parts: Callable[[], Sequence[PartState]]) -> Iterator[None]:
+    """Draw the table anew every second while the block runs; nothing off a terminal."""
+    if not err.is_terminal:
+        yield
+        return
+    with Live(get_renderable=lambda: parts_table(parts()), console=err, refresh_per_second=2, transient=True):
+        yield
+
+
+@contextmanager
+def shown_download() -> Iterator[OnProgress]:
+    """Show a download by bytes: a bar on a terminal, a line for every tenth elsewhere."""
+    with downloading() as bar:
+        task = bar.add_task("downloading jars, once", total=None, visible=False)
+        told = -1
+
+        def show(done: int, total: int) -> None:
+            nonlocal told
+            bar.update(task, completed=done, total=total, visible=True)
+            tenths = done * _TENTHS // total
+            if bar.disable and tenths > told:
+                told = tenths
+                err.print(f"downloading jars, once: {done // _MIB} of {total // _MIB} MiB")
+
+        yield show
+
+
+def how_to_reach(stack: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
+    """The lines a shell needs so that other commands find the stack; none if they find it anyway."""
+    return [
+        f"export PENSTOCK_{name.upper()}={shlex.quote(value)}"
+        for name, value in stack.items()
+        if own.get(name) != value
+    ]

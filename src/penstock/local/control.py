@@ -1,0 +1,70 @@
+"""A stack seen from another process: found by its state file, stopped by a signal, wiped with its data."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import psutil
+
+from penstock.errors import AlreadyRunning, NotRunning
+from penstock.local.claim import VERSIONS_FILE
+from penstock.local.state import StackState, kill_leftovers, read_state, remove_state
+
+STOP_SECONDS = 60.0
+
+
+def running_stack(data: Path) -> StackState:
+    """The stack that runs on this directory."""
+    state = read_state(data)
+    if state is None:
+        raise NotRunning(f"no stack runs on {data}", hint="`penstock up` starts one, --data names another directory")
+    if not state.is_alive():
+        raise NotRunning(
+            f"no stack runs on {data}; the last one (pid {state.supervisor.pid}) did not stop by itself",
+            hint="`penstock up` starts it again, `penstock down` clears what it left",
+        )
+    return state
+
+
+def stop_stack(data: Path) -> str:
+    """Stop the stack of this directory, whatever state it is in, and say in a line what was done."""
+    state = read_state(data)
+    if state is None:
+        return "nothing was running"
+    process = state.supervisor.process()
+    if process is None:
+        killed = kill_leftovers(state)
+        remove_state(data)
+        return f"the stack had died; killed what it left: {', '.join(killed)}" if killed else "the stack had died"
+    _end(process)
+    kill_leftovers(state)
+    remove_state(data)
+    return f"stopped {', '.join(part.name for part in reversed(state.parts))}"
+
+
+def _end(process: psutil.Process) -> None:
+    """Ask first; if the stack does not end in time, kill it, and its parts die with it."""
+    try:
+        process.terminate()
+        process.wait(STOP_SECONDS)
+    except psutil.TimeoutExpired:
+        process.kill()
+        process.wait()
+    except psutil.NoSuchProcess:
+        return
+
+
+def check_wipeable(data: Path) -> None:
+    """Refuse to remove a directory that is no stack's."""
+    if not (data / VERSIONS_FILE).exists():
+        raise NotRunning(f"{data} has no stack's data", hint="--data names the directory")
+
+
+def wipe_data(data: Path) -> None:
+    """Remove a stopped stack's data and logs."""
+    check_wipeable(data)
+    state = read_state(data)
+    if state is not None and state.is_alive():
+        raise AlreadyRunning(f"a stack runs on {data}", hint="`penstock down` stops it")
+    shutil.rmtree(data)

@@ -1,0 +1,80 @@
+"""Apicurio, the registry behind the registry's port; its schemas are stored in PostgreSQL."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import httpx
+
+from penstock.errors import PartFailed
+from penstock.local.java import java_command
+from penstock.local.part import Part
+from penstock.local.parts.postgres import ROLE
+from penstock.local.process import environment
+from penstock.local.ready import answers
+from penstock.local.site import Site, StackOptions
+
+FILES: tuple[str, ...] = ("apicurio",)
+VERSION = "3.3.3"
+_JVM = ("-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+
+
+def wanted(_options: StackOptions) -> bool:
+    """Always."""
+    return True
+
+
+def parts(site: Site) -> list[Part]:
+    """The server, on ports of its own that only the registry's front needs to know."""
+    return [
+        Part(
+            name="apicurio",
+            version=VERSION,
+            address=url(site),
+            command=java_command(str(site.jars.home("apicurio") / "quarkus-run.jar"), options=_JVM),
+            env=_environment(site),
+            log=site.log("apicurio"),
+            needs=("postgres",),
+            is_ready=partial(answers, f"http://127.0.0.1:{site.apicurio_health_port}/health/ready"),
+            settle=partial(_check_compatibility_by_default, site),
+        )
+    ]
+
+
+def url(site: Site) -> str:
+    """Where Apicurio itself answers."""
+    return f"http://127.0.0.1:{site.apicurio_port}"
+
+
+def _environment(site: Site) -> dict[str, str]:
+    database = f"jdbc:postgresql://localhost:{site.settings.ports.postgres}/registry"
+    return dict(
+        environment(
+            QUARKUS_HTTP_HOST="127.0.0.1",
+            QUARKUS_HTTP_PORT=site.apicurio_port,
+            QUARKUS_MANAGEMENT_HOST="127.0.0.1",
+            QUARKUS_MANAGEMENT_PORT=site.apicurio_health_port,
+            APICURIO_STORAGE_KIND="sql",
+            APICURIO_STORAGE_SQL_KIND="postgresql",
+            APICURIO_DATASOURCE_URL=database,
+            APICURIO_DATASOURCE_USERNAME=ROLE,
+            APICURIO_DATASOURCE_PASSWORD=ROLE,
+        )
+    )
+
+
+def _check_compatibility_by_default(site: Site) -> None:
+    """Set the rule that Confluent's registry begins with, once: a later choice of the user stays."""
+    done = site.data / "registry.initialised"
+    if done.exists():
+        return
+    try:
+        answer = httpx.put(
+            f"{url(site)}/apis/ccompat/v7/config", json={"compatibility": "BACKWARD"}, timeout=30, trust_env=False
+        )
+        answer.raise_for_status()
+    except httpx.HTTPError as error:
+        raise PartFailed(
+            f"apicurio does not take its default compatibility: {error}", hint=f"its log is {site.log('apicurio')}"
+        ) from error
+    done.touch()

@@ -1,0 +1,73 @@
+"""The real systems for tests: one stack a session on free ports, and a cluster of three when a test asks for it."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from penstock.config import Settings, load_settings
+from penstock.local.ports import free_ports
+from penstock.local.stack import Stack, StackOptions
+
+GIVEN_BOOTSTRAP = os.environ.pop("PENSTOCK_TEST_BOOTSTRAP", "")
+GIVEN_REGISTRY = os.environ.pop("PENSTOCK_TEST_REGISTRY", "")
+
+
+@dataclass(frozen=True)
+class Running:
+    """A running stack: the settings of its clients, and the stack itself unless it was given from outside."""
+
+    settings: Settings
+    stack: Stack | None = None
+
+    def kill(self, part: str) -> None:
+        """Kill one part with SIGKILL."""
+        assert self.stack, "a stack given from outside cannot be killed"
+        self.stack.kill(part)
+
+    def restart(self, part: str) -> None:
+        """Start a killed part again and wait until it is ready."""
+        assert self.stack, "a stack given from outside cannot be restarted"
+        self.stack.restart(part)
+
+
+def local_settings(data: Path) -> Settings:
+    """Settings for a stack of its own: free ports, data in this directory, the user's cache of jars."""
+    names = ("kafka", "registry", "connect", "collector", "console", "postgres", "s3")
+    ports = dict(zip(names, free_ports(len(names)), strict=True))
+    return load_settings(env={}, options={"data": str(data), "ports": ports}).settings
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Kafka with one broker, the registry and PostgreSQL, for the whole session."""
+    if GIVEN_BOOTSTRAP and GIVEN_REGISTRY:
+        options = {"bootstrap": GIVEN_BOOTSTRAP, "registry": GIVEN_REGISTRY}
+        yield Running(load_settings(env={}, options=options).settings)
+        return
+    with Stack(settings=local_settings(tmp_path_factory.mktemp("stack"))) as running:
+        yield Running(running.settings(), running)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Three brokers `kafka-1` to `kafka-3`, replication 3 and two in-sync replicas by default; tests may kill them."""
+    with Stack(StackOptions(brokers=3), local_settings(tmp_path_factory.mktemp("cluster"))) as running:
+        yield Running(running.settings(), running)
+
+
+@pytest.fixture
+def settings(stack: Running) -> Settings:
+    """The settings of a client of the session's stack."""
+    return stack.settings
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name that no other test uses."""
+    return f"{request.node.originalname or 'topic'}-{uuid.uuid4().hex[:8]}"[-200:]
