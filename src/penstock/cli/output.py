@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.prompt import Confirm
+from rich.table import Column, Table
 
-from penstock.errors import ConfigError, PenstockError
+from penstock.errors import ConfigError, PenstockError, UsageError
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -22,7 +25,12 @@ def show_json(value: object) -> None:
     out.out(json.dumps(value, indent=2, default=str, ensure_ascii=False))
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
+def right(name: str) -> Column:
+    """A column of numbers, which stand on the right."""
+    return Column(name, justify="right")
+
+
+def show_table(columns: Sequence[str | Column], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
     """Print rows under their columns; cells may carry Rich markup, so escape foreign text with `text`."""
     table = Table(*columns, title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for row in rows:
@@ -33,6 +41,21 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, titl
 def text(value: object) -> str:
     """A foreign value made safe to stand in a table or a message."""
     return escape(str(value))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: `1 topic`, `1,204 records`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def ask(question: str, *, yes: bool) -> None:
+    """Go on only after a yes, from the person or from `--yes`."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("this changes something, and nobody is there to ask", hint="add --yes")
+    if not Confirm.ask(question, console=err, default=False):
+        raise typer.Exit(code=1)
 
 
 def show_error(error: PenstockError) -> None:

@@ -63,11 +63,8 @@ class Cluster:
         """The partitions of a topic that has to be there."""
         if topic in self.topics:
             return self.topics[TopicName(topic)]
-        raise TopicNotFound(f"there is no topic '{topic}'", hint=self.closest(topic), topic=topic)
-
-    def closest(self, topic: str) -> str:
-        """A hint for who mistyped a topic's name."""
-        return did_you_mean(topic, self.topics, "`penstock topics list` shows what is there")
+        hint = did_you_mean(topic, self.topics, "`penstock topics list` shows what is there")
+        raise TopicNotFound(f"there is no topic '{topic}'", hint=hint, topic=topic)
 
 
 def is_internal(topic: str) -> bool:
