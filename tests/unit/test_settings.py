@@ -111,3 +111,20 @@ def test_options_handed_on_hide_their_secrets_in_text() -> None:
     assert "hunter2" not in repr(options)
     assert "key.pem" in repr(options)
     assert options["sasl.password"] == "hunter2"
+
+
+def test_a_rooms_own_section_is_kept_as_it_stands_and_every_value_in_it_has_its_line(tmp_path: Path) -> None:
+    file = written(tmp_path, "collector:\n  workers: 2\n  keys:\n    - name: web\n      secret: hunter2\n")
+    loaded = load_settings(file, env={"PENSTOCK_COLLECTOR_WORKERS": "3"})
+    assert dict(loaded.settings.collector) == {"workers": "3", "keys": [{"name": "web", "secret": "hunter2"}]}
+    assert loaded.place(("collector", "keys", 0, "secret")) == f"{file}:5"
+    assert loaded.place(("collector", "workers")) == "PENSTOCK_COLLECTOR_WORKERS"
+
+
+def test_a_rooms_own_section_is_shown_value_by_value_without_its_secrets(tmp_path: Path) -> None:
+    file = written(tmp_path, "collector:\n  keys:\n    - name: web\n      secret: hunter2\n")
+    loaded = load_settings(file, env={})
+    shown = {name: (value, source) for name, value, source in shown_settings(loaded)}
+    assert shown["collector.keys.0.name"] == ("web", f"{file}:3")
+    assert "hunter2" not in repr(shown)
+    assert "hunter2" not in repr(loaded)

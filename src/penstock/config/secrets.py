@@ -9,6 +9,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from penstock.config.yaml_file import KeyPath
+
 HIDDEN = "********"
 
 _SECRET_KEY = re.compile(
@@ -55,3 +57,30 @@ class PassThrough(Mapping[str, Any]):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 - pydantic's signature
         """Let settings models take a plain mapping for this type."""
         return core_schema.no_info_after_validator_function(cls, handler(dict[str, str | int | float | bool]))
+
+
+class Section(PassThrough):
+    """One room's own settings, nested as they stand in the file; the room checks them, secrets stay hidden."""
+
+    def leaves(self) -> Iterator[tuple[KeyPath, Any]]:
+        """Each value that holds no others, with its path."""
+        return _leaves((), self._options)
+
+    def __repr__(self) -> str:
+        """The values by their dotted names, with every secret hidden."""
+        named = ((".".join(map(str, path)), value) for path, value in self.leaves())
+        return repr({name: hide(name, value) for name, value in named})
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 - as above
+        """Let settings models take any nested mapping for this type."""
+        return core_schema.no_info_after_validator_function(cls, handler(dict[str, Any]))
+
+
+def _leaves(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, Any]]:  # noqa: ANN401 - values of any type are walked
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if inner is None:
+        yield path, value
+        return
+    for key, item in inner:
+        yield from _leaves((*path, key), item)

@@ -9,9 +9,9 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from penstock.config.secrets import PassThrough, hide
+from penstock.config.secrets import PassThrough, Section, hide
 from penstock.config.validation import problems
-from penstock.config.yaml_file import KeyPath, Value, read_yaml
+from penstock.config.yaml_file import KeyPath, Value, YamlFile, read_yaml
 from penstock.errors import ConfigError
 
 DEFAULT_FILE = Path("penstock.yaml")
@@ -58,6 +58,7 @@ class Settings(BaseModel):
     database: SecretStr = Field(SecretStr("postgresql://penstock@localhost:5433/penstock"), description="PostgreSQL")
     connect: str = Field("http://localhost:8083", description="Kafka Connect's URL")
     lake: str = Field("lake", description="where tables live: a directory or s3a://bucket/path")
+    collector: Section = Field(default_factory=Section, description="the collector's own, see docs/collector.md")
     ports: Ports = Field(default_factory=Ports, description="ports of the local stack")
     data: Path = Field(Path(".penstock"), description="the local stack's data and logs")
     cache: Path = Field(default_factory=default_cache, description="downloaded jars, shared by projects")
@@ -71,6 +72,13 @@ class LoadedSettings(NamedTuple):
 
     settings: Settings
     sources: Mapping[str, str]
+    file: YamlFile | None = None
+
+    def place(self, path: KeyPath) -> str:
+        """Where a value, or else the nearest one around it, came from: a line, a variable or an option."""
+        source = _source(path, self.sources)
+        in_file = self.file is not None and source.startswith(f"{self.file.path}:")
+        return self.file.place(path) if self.file and in_file else source
 
 
 class _Layered(NamedTuple):
@@ -87,14 +95,15 @@ def load_settings(
     options: Mapping[str, Value] | None = None,
 ) -> LoadedSettings:
     """Merge file, environment and options; a ConfigError lists every problem with its place."""
-    layers = [*_from_file(file, env), *_from_env(env), *_from_options(options or {})]
+    yaml_file = _read_file(file, env)
+    layers = [*_from_file(yaml_file), *_from_env(env), *_from_options(options or {})]
     merged: dict[str, Value] = {}
     sources: dict[str, str] = {}
     for path, source, value in layers:
         _put(merged, path, value)
         sources[_name(path)] = source
     try:
-        return LoadedSettings(Settings.model_validate(merged), sources)
+        return LoadedSettings(Settings.model_validate(merged), sources, yaml_file)
     except ValidationError as error:
         raise ConfigError(problems(error, Settings, lambda path: _source(path, sources))) from None
 
@@ -102,7 +111,10 @@ def load_settings(
 def shown_settings(loaded: LoadedSettings) -> Iterable[tuple[str, str, str]]:
     """Each setting as (name, value fit to be shown, where it came from)."""
     for name, value in loaded.settings:
-        if isinstance(value, Ports | PassThrough):
+        if isinstance(value, Section):
+            for path, item in value.leaves():
+                yield _name((name, *path)), hide(_name(path), item), loaded.place((name, *path))
+        elif isinstance(value, Ports | PassThrough):
             items = value.items() if isinstance(value, PassThrough) else iter(value)
             for key, item in items:
                 dotted = f"{name}.{key}"
@@ -114,13 +126,14 @@ def shown_settings(loaded: LoadedSettings) -> Iterable[tuple[str, str, str]]:
             yield name, "" if value is None else hide(name, value), loaded.sources.get(name, "default")
 
 
-def _from_file(file: Path | None, env: Mapping[str, str]) -> list[_Layered]:
+def _read_file(file: Path | None, env: Mapping[str, str]) -> YamlFile | None:
     named = file or (Path(env[FILE_VARIABLE]) if env.get(FILE_VARIABLE) else None)
     path = named or DEFAULT_FILE
-    if named is None and not path.exists():
-        return []
-    yaml_file = read_yaml(path, env)
-    return [_Layered(key_path, yaml_file.place(key_path), value) for key_path, value in _leaves(yaml_file.content)]
+    return None if named is None and not path.exists() else read_yaml(path, env)
+
+
+def _from_file(file: YamlFile | None) -> list[_Layered]:
+    return [_Layered(path, file.place(path), value) for path, value in _leaves(file.content)] if file else []
 
 
 def _leaves(content: Mapping[str, Value]) -> Iterable[tuple[KeyPath, Value]]:
@@ -170,7 +183,8 @@ def _name(path: Iterable[str | int]) -> str:
 
 
 def _source(path: KeyPath, sources: Mapping[str, str]) -> str:
-    return sources.get(_name(path)) or sources.get(str(path[0]), "settings")
+    known = (sources.get(_name(path[:length])) for length in range(len(path), 0, -1))
+    return next(filter(None, known), "settings")
 
 
-_NESTED = ("kafka", "ports")
+_NESTED = ("kafka", "ports", "collector")

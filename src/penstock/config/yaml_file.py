@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -27,8 +27,8 @@ class YamlFile:
     """The content of a file, and the line on which each of its values stands."""
 
     path: Path
-    content: dict[str, Value]
-    lines: Mapping[KeyPath, int]
+    content: dict[str, Value] = field(repr=False)
+    lines: Mapping[KeyPath, int] = field(repr=False)
 
     def place(self, key_path: KeyPath) -> str:
         """Where a value, or else the nearest value around it, stands: `file:line`."""
