@@ -59,6 +59,9 @@ def _environment(site: Site) -> dict[str, str]:
             APICURIO_DATASOURCE_URL=database,
             APICURIO_DATASOURCE_USERNAME=ROLE,
             APICURIO_DATASOURCE_PASSWORD=ROLE,
+            APICURIO_DATASOURCE_JDBC_INITIAL_SIZE=2,
+            APICURIO_DATASOURCE_JDBC_MIN_SIZE=2,
+            APICURIO_DATASOURCE_JDBC_MAX_SIZE=20,
         )
     )
 
