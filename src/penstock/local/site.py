@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from penstock.config import Settings
 from penstock.local.jars import JarCache
 from penstock.local.ports import free_ports, next_free_ports
+from penstock.local.secure import secured
+from penstock.local.security import Security
 
 
 @dataclass(frozen=True)
@@ -21,46 +22,6 @@ class StackOptions:
     s3: bool = False
     secure: bool = False
     broker_settings: Mapping[str, str] = field(default_factory=dict)
-
-
-class Security(Protocol):
-    """How the brokers are secured; everything that differs between an open and a secured stack is said here."""
-
-    def broker_settings(self, node: int, /) -> Mapping[str, str]:
-        """Lines of one broker's `server.properties` that come on top of the open ones, before the user's own."""
-        ...
-
-    def format_arguments(self) -> Sequence[str]:
-        """Further arguments for `StorageTool format`, such as the first SCRAM users."""
-        ...
-
-    def java_client(self) -> Mapping[str, str]:
-        """What a Java client (Connect) needs to connect."""
-        ...
-
-    def python_client(self) -> Mapping[str, str]:
-        """What a librdkafka client needs to connect; goes into `Settings.kafka`."""
-        ...
-
-
-class Open:
-    """No security: whoever reaches localhost may do anything."""
-
-    def broker_settings(self, _node: int, /) -> Mapping[str, str]:
-        """Nothing to add."""
-        return {}
-
-    def format_arguments(self) -> Sequence[str]:
-        """Nothing to add."""
-        return ()
-
-    def java_client(self) -> Mapping[str, str]:
-        """Nothing to add."""
-        return {}
-
-    def python_client(self) -> Mapping[str, str]:
-        """Nothing to add."""
-        return {}
 
 
 @dataclass(frozen=True)
@@ -75,7 +36,7 @@ class Site:
     controller_ports: tuple[int, ...]
     apicurio_port: int
     apicurio_health_port: int
-    security: Security = field(default_factory=Open)
+    security: Security
 
     def log(self, name: str) -> Path:
         """The log of the part of this name."""
@@ -92,13 +53,15 @@ def survey(options: StackOptions, settings: Settings) -> Site:
     named = set(dict(settings.ports).values())
     kafka = next_free_ports(settings.ports.kafka, options.brokers, named)
     apicurio, health, *controllers = free_ports(2 + options.brokers, {*named, *kafka})
+    data = settings.data.absolute()
     return Site(
         options,
         settings,
-        settings.data.absolute(),
+        data,
         JarCache.from_settings(settings),
         kafka_ports=kafka,
         controller_ports=tuple(controllers),
         apicurio_port=apicurio,
         apicurio_health_port=health,
+        security=secured(data) if options.secure else Security(),
     )

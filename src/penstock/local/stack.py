@@ -66,6 +66,7 @@ class Stack:
             check_ports(parts)
             self._runners = tuple(Runner(part, self._spawner, self._halt, self._changed) for part in parts)
             self._start_all()
+            self._site.security.settle(self.settings())
         except BaseException:
             self.stop()
             raise
@@ -93,7 +94,7 @@ class Stack:
                 "registry": f"http://localhost:{self._settings.ports.registry}",
                 "database": SecretStr(postgres.database_url(site)),
                 "connect": f"http://localhost:{self._settings.ports.connect}",
-                "kafka": PassThrough({**self._settings.kafka, **site.security.python_client()}),
+                "kafka": PassThrough({**self._settings.kafka, **site.security.python_client}),
             }
         )
 
@@ -166,8 +167,8 @@ class Stack:
 
 
 def _facts(options: StackOptions) -> Facts:
-    secure = "yes" if options.secure else "no"
-    return {"kafka": kafka.VERSION, "postgres": postgres.VERSION, "brokers": str(options.brokers), "secure": secure}
+    security = "secured" if options.secure else "open"
+    return {"kafka": kafka.VERSION, "postgres": postgres.VERSION, "brokers": str(options.brokers), "security": security}
 
 
 def addresses_in(settings: Settings) -> dict[str, str]:

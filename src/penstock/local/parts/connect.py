@@ -71,7 +71,7 @@ def _link(link: Path, target: Path) -> None:
 def worker_properties(site: Site, home: Path) -> dict[str, str]:
     """The worker's settings; values go as JSON unless a connector says otherwise."""
     copies = str(site.options.brokers)
-    secured = {f"{client}{name}": value for client in _CLIENTS for name, value in site.security.java_client().items()}
+    secured = {f"{client}{name}": value for client in _CLIENTS for name, value in site.security.java_client.items()}
     return {
         "bootstrap.servers": site.bootstrap,
         "group.id": "penstock-connect",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.errors import UsageError
 from penstock.local.files import write_properties
-from penstock.local.java import java_command
+from penstock.local.java import hidden_arguments, java_command
 from penstock.local.part import Part
 from penstock.local.ports import listens
 from penstock.local.process import run
@@ -40,10 +40,11 @@ def wanted(_options: StackOptions) -> bool:
 def parts(site: Site) -> list[Part]:
     """The brokers, `kafka` alone or `kafka-1` to `kafka-3`."""
     _refuse_own_settings(site.options.broker_settings)
-    return [_broker(site, node) for node in range(1, site.options.brokers + 1)]
+    cluster = cluster_id(site.data)
+    return [_broker(site, cluster, node) for node in range(1, site.options.brokers + 1)]
 
 
-def _broker(site: Site, node: int) -> Part:
+def _broker(site: Site, cluster: str, node: int) -> Part:
     name = "kafka" if site.options.brokers == 1 else f"kafka-{node}"
     port = site.kafka_ports[node - 1]
     home, log = site.data / name, site.log(name)
@@ -54,7 +55,7 @@ def _broker(site: Site, node: int) -> Part:
         ports={"ports.kafka": port},
         command=_java(site, "kafka.Kafka", str(home / "server.properties")),
         log=log,
-        prepare=partial(_prepare, site, name, node, home),
+        prepare=partial(_prepare, site, cluster, node, home),
         is_ready=lambda: _STARTED in log.read_bytes() and listens(port),
     )
 
@@ -65,15 +66,16 @@ def _java(site: Site, main: str, *arguments: str) -> tuple[str, ...]:
     return java_command(main, *arguments, classpath=site.jars.classpath("kafka"), options=options)
 
 
-def _prepare(site: Site, name: str, node: int, home: Path) -> None:
+def _prepare(site: Site, cluster: str, node: int, home: Path) -> None:
     """Write the broker's settings, and format its storage the first time."""
     properties = home / "server.properties"
     write_properties(properties, server_properties(site, node, home))
     if (home / "log" / "meta.properties").exists():
         return
-    arguments = ("format", "--cluster-id", cluster_id(site.data), "--config", str(properties))
-    command = _java(site, "kafka.tools.StorageTool", *arguments, *site.security.format_arguments())
-    run(name, command, site.log(f"{name}-format"))
+    arguments = ("format", "--cluster-id", cluster, "--config", str(properties))
+    command = _java(site, "kafka.tools.StorageTool", *arguments, *site.security.format_arguments)
+    with hidden_arguments(command, home / "format.arguments") as hidden:
+        run(home.name, hidden, site.log(f"{home.name}-format"))
 
 
 def server_properties(site: Site, node: int, home: Path) -> dict[str, str]:
@@ -102,7 +104,7 @@ def server_properties(site: Site, node: int, home: Path) -> dict[str, str]:
         "offsets.topic.num.partitions": "10",
         "transaction.state.log.num.partitions": "10",
         "group.initial.rebalance.delay.ms": "0",
-        **site.security.broker_settings(node),
+        **site.security.broker_settings,
         **site.options.broker_settings,
     }
 
