@@ -1,0 +1,151 @@
+"""Consumer groups: their members, their coordinator, and how far behind they are."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from confluent_kafka import ConsumerGroupState
+from confluent_kafka.admin import ConsumerGroupDescription, MemberDescription
+
+from penstock.config.suggest import did_you_mean
+from penstock.errors import GroupNotFound
+from penstock.events.record import GroupName, Offset, Partition, TopicName
+from penstock.kafka.admin import Admin
+from penstock.kafka.cluster import Cluster, is_internal, read_cluster
+from penstock.kafka.errors import Right, translate
+from penstock.kafka.offsets import Offsets, PartitionId, committed_offsets, end_offsets
+
+_ASKED_AT_ONCE = 4
+_REBALANCING = (ConsumerGroupState.PREPARING_REBALANCING, ConsumerGroupState.COMPLETING_REBALANCING)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One consumer of a group, and the partitions that it reads."""
+
+    client_id: str
+    host: str
+    member_id: str
+    instance_id: str | None
+    partitions: tuple[PartitionId, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far a group has come in one partition; the lag is unknown where it has committed nothing."""
+
+    partition: PartitionId
+    committed: Offset | None
+    end: Offset
+
+    @property
+    def lag(self) -> int | None:
+        """How many records the group has still to read."""
+        return None if self.committed is None else max(self.end - self.committed, 0)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One consumer group at one moment."""
+
+    name: GroupName
+    state: str
+    kind: str
+    assignor: str
+    coordinator: str
+    members: tuple[Member, ...]
+    places: tuple[Place, ...]
+
+    @property
+    def lag(self) -> int:
+        """How many records the group has still to read, as far as it is known."""
+        return sum(place.lag or 0 for place in self.places)
+
+    @property
+    def idle(self) -> tuple[Member, ...]:
+        """Members that have nothing to read, because other members have all partitions."""
+        settled = self.state == "stable"
+        return tuple(member for member in self.members if settled and not member.partitions)
+
+
+def list_groups(admin: Admin) -> list[Group]:
+    """All groups that the user may see."""
+    names = _names(admin)
+    return _groups(admin, names, read_cluster(admin)) if names else []
+
+
+def describe_group(admin: Admin, name: str) -> Group:
+    """One group; GroupNotFound has a hint with the closest name."""
+    found = _groups(admin, [GroupName(name)], read_cluster(admin))
+    if found:
+        return found[0]
+    hint = did_you_mean(name, _names(admin), "`penstock groups list` shows what is there")
+    raise GroupNotFound(f"there is no group '{name}'", hint=hint, group=name)
+
+
+def _names(admin: Admin) -> list[GroupName]:
+    tried, needs = "listing groups", [Right("DESCRIBE", "cluster")]
+    answer = admin.ask(admin.client.list_consumer_groups, tried=tried, needs=needs)
+    for failure in answer.errors:
+        raise translate(failure.args[0], tried, needs=needs, user=admin.user)
+    return sorted(GroupName(listing.group_id) for listing in answer.valid)
+
+
+def _groups(admin: Admin, names: list[GroupName], cluster: Cluster) -> list[Group]:
+    described = _described(admin, names)
+    everywhere = [partition for topic in cluster.topics if not is_internal(topic) for partition in _all(cluster, topic)]
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
+        found = pool.map(lambda name: committed_offsets(admin, name, everywhere), described)
+    committed = dict(zip(described, found, strict=True))
+    read = {name: _read(cluster, described[name], committed[name]) for name in described}
+    ends = end_offsets(admin, {partition for places in read.values() for partition in places})
+    return [
+        _group(name, group, [Place(each, committed[name].get(each), ends[each]) for each in read[name]])
+        for name, group in described.items()
+    ]
+
+
+def _described(admin: Admin, names: list[GroupName]) -> dict[GroupName, ConsumerGroupDescription]:
+    needs = [Right("DESCRIBE", "group", name) for name in names]
+    tried = f"describing group {', '.join(repr(name) for name in names)}"
+    try:
+        found = admin.ask_each(admin.client.describe_consumer_groups, names, tried=tried, needs=needs)
+    except GroupNotFound:
+        return {}
+    return {GroupName(name): group for name, group in found.items() if group.state is not ConsumerGroupState.DEAD}
+
+
+def _read(cluster: Cluster, group: ConsumerGroupDescription, committed: Offsets) -> list[PartitionId]:
+    """Every partition, with a leader to ask, of each topic that the group has read or is to read."""
+    assigned = {partition for member in group.members for partition in _partitions(member)}
+    topics = {partition.topic for partition in (*committed, *assigned)}
+    return [partition for topic in sorted(topics) for partition in _all(cluster, topic)]
+
+
+def _all(cluster: Cluster, topic: TopicName) -> list[PartitionId]:
+    layouts = cluster.topics.get(topic, ())
+    return [PartitionId(topic, layout.partition) for layout in layouts if layout.leader is not None]
+
+
+def _partitions(member: MemberDescription) -> list[PartitionId]:
+    places = member.assignment.topic_partitions
+    return sorted(PartitionId(TopicName(place.topic), Partition(place.partition)) for place in places)
+
+
+def _group(name: GroupName, found: ConsumerGroupDescription, places: list[Place]) -> Group:
+    node = found.coordinator
+    return Group(
+        name,
+        state="rebalancing" if found.state in _REBALANCING else found.state.name.lower(),
+        kind=found.type.name.lower(),
+        assignor=found.partition_assignor,
+        coordinator=f"broker {node.id} ({node.host}:{node.port})",
+        members=tuple(_member(member) for member in found.members),
+        places=tuple(places),
+    )
+
+
+def _member(member: MemberDescription) -> Member:
+    partitions = tuple(_partitions(member))
+    return Member(member.client_id, member.host.lstrip("/"), member.member_id, member.group_instance_id, partitions)
