@@ -16,7 +16,9 @@ from rich.table import Column, Table
 
 from penstock.errors import ConfigError, PenstockError, UsageError
 
-out = Console(highlight=False, soft_wrap=True)
+_WIDTH_OFF_TERMINAL = 200
+
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _WIDTH_OFF_TERMINAL)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -33,6 +35,8 @@ def right(name: str) -> Column:
 def show_table(columns: Sequence[str | Column], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
     """Print rows under their columns; cells may carry Rich markup, so escape foreign text with `text`."""
     table = Table(*columns, title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for column in table.columns:
+        column.overflow = "fold"
     for row in rows:
         table.add_row(*("" if cell is None else str(cell) for cell in row))
     out.print(table)
