@@ -12,8 +12,10 @@ _IN_MILLISECONDS = {".ms": 1, ".seconds": 1000, ".minutes": 60_000, ".hours": 3_
 
 def value_cell(name: str, value: str | None) -> str:
     """The value, with what it means for people: `604800000 (7d)`."""
-    meaning = _meaning(name, value or "")
-    return text(value or "") + (f" [dim]({meaning})[/]" if meaning else "")
+    if value is None:
+        return "[dim]not set[/]"
+    meaning = _meaning(name, value)
+    return text(value) + (f" [dim]({meaning})[/]" if meaning else "")
 
 
 def source_cell(source: Source) -> str:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource, ResourceType
 
+from penstock.config.secrets import HIDDEN
 from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import BrokerId
 from penstock.kafka.errors import Right
@@ -35,7 +36,7 @@ _SOURCES = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting; the value is None where there is none, or where it is a secret."""
+    """One setting; the value is None where there is none, and hidden where it is a secret."""
 
     name: str
     value: str | None
@@ -82,6 +83,10 @@ def alter_topic_settings(admin: Admin, topic: str, changes: Mapping[str, str | N
 
 def _settings(entries: Mapping[str, ConfigEntry]) -> list[Setting]:
     return [
-        Setting(name, entry.value, _SOURCES.get(ConfigSource(entry.source), Source.UNKNOWN))
+        Setting(
+            name,
+            HIDDEN if entry.is_sensitive else entry.value,
+            _SOURCES.get(ConfigSource(entry.source), Source.UNKNOWN),
+        )
         for name, entry in sorted(entries.items())
     ]
