@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli import config
+from penstock.cli import brokers, config, groups, stack, topics
 from penstock.cli.options import remember
 from penstock.cli.output import err, out, show_error
 from penstock.errors import PenstockError
@@ -25,6 +25,12 @@ app = typer.Typer(
 )
 
 app.command("config")(config.show)
+app.add_typer(topics.app, name="topics")
+app.add_typer(groups.app, name="groups")
+app.add_typer(brokers.app, name="brokers")
+app.command("up")(stack.up)
+app.command("down")(stack.down)
+app.command("status")(stack.status)
 
 
 def _show_version(wanted: bool) -> None:
