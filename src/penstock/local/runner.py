@@ -36,11 +36,13 @@ class Runner:
         self._on_change = on_change
         self._process: subprocess.Popen[bytes] | None = None
         self._deadline = 0.0
+        self._looking = threading.Lock()
 
     def boot(self) -> None:
         """Prepare, start, await readiness and settle."""
         self._check_halt()
-        self._become(Condition.STARTING)
+        self._process = None
+        self._become(Condition.STARTING, process=None)
         self.part.prepare()
         self._check_halt()
         self._process = self._spawner.submit(spawn, self.part).result()
@@ -51,10 +53,11 @@ class Runner:
 
     def look(self) -> PartState:
         """The state now; a process that ended by itself makes the part dead."""
-        code = self._process.poll() if self._process else None
-        if code is not None and self.state.condition in {Condition.STARTING, Condition.READY}:
-            self._become(Condition.DEAD, reason=how_it_ended(code), process=None)
-        return self.state
+        with self._looking:
+            code = self._process.poll() if self._process else None
+            if code is not None and self.state.condition in {Condition.STARTING, Condition.READY}:
+                self._become(Condition.DEAD, reason=how_it_ended(code), process=None)
+            return self.state
 
     def kill(self) -> None:
         """End the process as a crash would."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from zipfile import ZipFile
 
 from penstock.local.files import write_properties
 from penstock.local.java import java_command
@@ -15,6 +16,8 @@ from penstock.local.site import Site, StackOptions
 FILES: tuple[str, ...] = ("connect", "converter", "debezium")
 VERSION = "4.3.1"
 _JVM = ("-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_CONVERTER_SERVICE = "META-INF/services/org.apache.kafka.connect.storage.Converter"
+_AVRO_CONVERTER = "io.apicurio.registry.utils.converter.AvroConverter"
 _CLIENTS = ("", "producer.", "consumer.", "admin.")
 
 
@@ -54,11 +57,16 @@ def _brokers(site: Site) -> list[str]:
 
 
 def _prepare(site: Site, home: Path) -> None:
-    """Write the worker's settings, and lay out the plugins, each in a folder of its own."""
+    """Write the worker's settings, and lay out the plugins, each in a folder of its own.
+
+    The converter lacks the manifest by which Connect finds plugins without loading every class of every jar.
+    """
     converter = home / "plugins" / "apicurio-converter"
     converter.mkdir(parents=True, exist_ok=True)
     for jar in site.jars.classpath("converter"):
         _link(converter / jar.name, jar)
+    with ZipFile(converter / "manifest.jar", "w") as manifest:
+        manifest.writestr(_CONVERTER_SERVICE, _AVRO_CONVERTER)
     _link(home / "plugins" / "debezium", site.jars.home("debezium"))
     write_properties(home / "worker.properties", worker_properties(site, home))
 
@@ -78,6 +86,7 @@ def worker_properties(site: Site, home: Path) -> dict[str, str]:
         "listeners": f"http://localhost:{site.settings.ports.connect}",
         "rest.advertised.host.name": "localhost",
         "plugin.path": str(home / "plugins"),
+        "plugin.discovery": "service_load",
         "key.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         **{
