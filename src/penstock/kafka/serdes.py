@@ -9,7 +9,8 @@ from typing import Any
 
 from penstock.errors import RecordInvalid, UsageError
 from penstock.kafka.keys import Serde
-from penstock.schemas import AvroCodec, IdWidth, Schema, SchemaRegistry, avro
+from penstock.schemas import AvroCodec, IdWidth, Schema, SchemaRegistry
+from penstock.schemas.avro.binary import reader
 from penstock.schemas.registry import Version
 
 SchemaSource = Schema | Path | str | Mapping[str, Any] | Sequence[Any]
@@ -52,7 +53,7 @@ class SchemaSerdes:
 
     def _serde(self, subject: str, schema: Schema, *, register: bool) -> Serde:
         encode = AvroCodec(self._registry, width=self._width).encoder(subject, schema, register=register)
-        return Serde(encode, avro.reader(schema.parsed, schema.named, self._width.body))
+        return Serde(encode, reader(schema.type, self._width.body))
 
 
 def own_serde(serializer: Serializer) -> Serde:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.errors import RecordUndecodable, SchemaNotFound
-from penstock.schemas import avro
+from penstock.schemas.avro.binary import reader, writer
 from penstock.schemas.registry.protocol import RegisteredSchema, SchemaRegistry
 from penstock.schemas.schema import Schema
 from penstock.schemas.wire import Framed, IdWidth, SchemaId, candidates, claims_schema, header, shown
@@ -33,7 +33,7 @@ class AvroCodec:
         """A function that encodes records of this schema; its id is registered, or only looked up, once."""
         resolve = self._registry.register if register else self._registry.lookup
         schema_id = self._written_id(resolve(subject, schema))
-        return avro.writer(schema, header(schema_id, self._width))
+        return writer(schema.type, header(schema_id, self._width))
 
     def decode(self, data: bytes) -> object:
         """The record in a message, by the schema id it carries; anything else is RecordUndecodable."""
@@ -58,6 +58,6 @@ class AvroCodec:
             schema = self._registry.by_id(framed.schema_id)
         except SchemaNotFound:
             return None
-        decode = avro.reader(schema, framed.width.body, self._reader)
+        decode = reader(schema.type, framed.width.body, self._reader.type if self._reader else None)
         self._by_header[framed.header] = decode
         return decode

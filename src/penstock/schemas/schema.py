@@ -1,15 +1,21 @@
-"""An Avro schema: its text, what it refers to, and its parsed form."""
+"""An Avro schema: its text, what it refers to, and its parsed forms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+import fastavro
+from fastavro.schema import to_parsing_canonical_form
 
 from penstock.errors import SchemaSyntaxError
-from penstock.schemas import avro
-from penstock.schemas.avro import AvroType, NamedTypes
+from penstock.schemas.avro.emit import to_json
+from penstock.schemas.avro.model import NamedType, Type
+from penstock.schemas.avro.parse import ParsedSchema, parse_schema
+from penstock.schemas.avro.prepared import prepare
 
 
 @dataclass(frozen=True)
@@ -24,15 +30,16 @@ class Reference:
 
 @dataclass(frozen=True)
 class Schema:
-    """An Avro schema, checked when made by `from_text` or `from_file`."""
+    """An Avro schema, checked when made by `from_text` or `from_file`; `source` is where its text came from."""
 
     text: str
     references: tuple[Reference, ...] = ()
+    source: str = field(default="", compare=False, repr=False)
 
     @classmethod
-    def from_text(cls, text: str, references: Iterable[Reference] = ()) -> Schema:
+    def from_text(cls, text: str, references: Iterable[Reference] = (), *, source: str = "") -> Schema:
         """Parse a schema's JSON text; the types it takes from elsewhere come with `references`."""
-        schema = cls(text, tuple(references))
+        schema = cls(text, tuple(references), source)
         schema._parsed  # noqa: B018 - parsing is what refuses a wrong text
         return schema
 
@@ -42,32 +49,32 @@ class Schema:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise SchemaSyntaxError(f"{path}: cannot be read: {error}", hint="name an Avro schema file") from error
-        return cls.from_text(text, references)
+            raise SchemaSyntaxError(f"{path} cannot be read: {error}", hint="name an Avro schema file") from error
+        return cls.from_text(text, references, source=str(path))
 
     @property
-    def parsed(self) -> AvroType:
-        """The schema as fastavro parsed it."""
-        return self._parsed[0]
+    def type(self) -> Type:
+        """The schema's root type."""
+        return self._parsed.root
 
     @property
-    def named(self) -> NamedTypes:
-        """Every named type in the schema or its references, by full name."""
-        return self._parsed[1]
+    def parsed(self) -> Any:  # noqa: ANN401 - fastavro's schemas are strings, lists and dicts
+        """The schema as fastavro parsed it, with every type it refers to inside."""
+        return prepare(self.type).node
 
     @property
     def name(self) -> str | None:
         """The full name of a record, enum or fixed; other types have none."""
-        return self.parsed.get("name") if isinstance(self.parsed, dict) else None
+        return self.type.name if isinstance(self.type, NamedType) else None
 
     @cached_property
     def fingerprint(self) -> str:
         """The MD5 of the parsing canonical form, as 32 hexadecimal digits."""
-        return avro.fingerprint(self.parsed)
+        return str(fastavro.schema.fingerprint(to_parsing_canonical_form(to_json(self.type)), "MD5"))
 
     @cached_property
-    def _parsed(self) -> tuple[AvroType, NamedTypes]:
-        named: NamedTypes = {}
+    def _parsed(self) -> ParsedSchema:
+        known: dict[str, NamedType] = {}
         for reference in self.references:
-            named.update(reference.schema.named)
-        return avro.parse(self.text, named), named
+            known.update(reference.schema._parsed.names)  # noqa: SLF001 - a schema looks into a schema
+        return parse_schema(self.text, known, self.source)

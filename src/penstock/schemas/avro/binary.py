@@ -1,0 +1,102 @@
+"""Avro's binary form, written and read by fastavro: records are checked before, bytes are distrusted."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from io import BytesIO
+
+from fastavro.read import SchemaResolutionError
+
+from penstock.errors import RecordInvalid, RecordUndecodable
+from penstock.schemas.avro.fast import (
+    READ_FAILURES,
+    READ_OPTIONS,
+    WRITE_FAILURES,
+    WRITE_OPTIONS,
+    read_data,
+    write_data,
+)
+from penstock.schemas.avro.misfit import first_misfit
+from penstock.schemas.avro.model import RecordType, Type, every_type
+from penstock.schemas.avro.prepared import prepare
+from penstock.schemas.avro.quick import quick_check
+from penstock.schemas.avro.skim import Unreadable, needs_skim, skim
+
+_PAD = b"\0"
+_SHOWN = 200
+_READ_FAILURES: tuple[type[Exception], ...] = (*READ_FAILURES, SchemaResolutionError, Unreadable)
+
+
+def writer(root: Type, header: bytes) -> Callable[[object], bytes]:
+    """A function that writes the header and one value; RecordInvalid names the field that does not fit."""
+    node, named = prepare(root)
+    check = quick_check(root)
+
+    def write(value: object) -> bytes:
+        try:
+            if check is None or check(value):
+                buffer = bytearray(header)
+                write_data(buffer, value, node, named, "", WRITE_OPTIONS)
+                return bytes(buffer)
+        except WRITE_FAILURES:
+            return header + _write_closely(value, root)
+        return header + _write_closely(value, root)
+
+    return write
+
+
+def _write_closely(value: object, root: Type) -> bytes:
+    misfit = first_misfit(value, root)
+    if misfit:
+        raise RecordInvalid(str(misfit), hint=misfit.hint, field=misfit.path)
+    buffer = bytearray()
+    try:
+        write_data(buffer, value, *prepare(root), "", WRITE_OPTIONS)
+    except WRITE_FAILURES as error:
+        raise RecordInvalid(f"the record cannot be written: {error}") from error
+    return bytes(buffer)
+
+
+def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[bytes], object]:
+    """A function that reads the one value that begins at `start` and ends with the message.
+
+    With `wanted`, the value is given in that schema's form. RecordUndecodable says what is wrong, and where.
+    """
+    prepared, reads_as = prepare(root), prepare(wanted) if wanted else None
+    node, wanted_node = prepared.node, reads_as and reads_as.node
+    named = {"writer": prepared.named, "reader": reads_as.named if reads_as else {}}
+    goes_first = needs_skim(root)
+    shares_defaults = wanted is not None and _has_mutable_default(wanted)
+
+    def read(data: bytes) -> object:
+        # The pad shows what fastavro does not tell: that it was at the end and wanted more.
+        stream = BytesIO(data + _PAD)
+        stream.seek(start)
+        try:
+            if goes_first:
+                skim(data, start, root)
+            value = read_data(stream, node, named, wanted_node, READ_OPTIONS)
+        except _READ_FAILURES as error:
+            raise _undecodable(data, start, root, error) from error
+        if stream.tell() != len(data):
+            raise _undecodable(data, start, root, None)
+        return copy.deepcopy(value) if shares_defaults else value
+
+    return read
+
+
+def _undecodable(data: bytes, start: int, root: Type, error: Exception | None) -> RecordUndecodable:
+    if isinstance(error, SchemaResolutionError):
+        return RecordUndecodable(f"the record cannot be read with the wanted schema: {str(error)[:_SHOWN]}")
+    try:
+        skim(data, start, root)
+    except Unreadable as found:
+        return RecordUndecodable(str(found), hint="the message is damaged, or was written with another schema")
+    return RecordUndecodable(f"the record cannot be read: {str(error)[:_SHOWN]}")
+
+
+def _has_mutable_default(root: Type) -> bool:
+    """Whether fastavro would put one and the same list or dict into every record that lacks a field."""
+    records = (avro_type for avro_type in every_type(root) if isinstance(avro_type, RecordType))
+    return any(isinstance(field.default, list | dict) for record in records for field in record.fields)

@@ -1,0 +1,239 @@
+"""From a schema's JSON to the model, with every problem named by its place (`fields[2].type`)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from penstock.errors import Problem, SchemaSyntaxError
+from penstock.schemas.avro.defaults import default_value
+from penstock.schemas.avro.json_text import load_json
+from penstock.schemas.avro.logical import logical_of
+from penstock.schemas.avro.model import (
+    MISSING,
+    PRIMITIVES,
+    ArrayType,
+    EnumType,
+    Field,
+    FixedType,
+    MapType,
+    NamedType,
+    Primitive,
+    RecordType,
+    Type,
+    UnionType,
+    type_name,
+)
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MAX_DEPTH = 100
+_SHOWN_NODE = 60
+
+Node = Any
+
+
+class ParsedSchema(NamedTuple):
+    """A schema's root type, and every named type it may use by full name."""
+
+    root: Type
+    names: Mapping[str, NamedType]
+
+
+class _Scope(NamedTuple):
+    """Where the parser is: the place in the schema, the enclosing namespace, and how deep."""
+
+    place: str = ""
+    namespace: str = ""
+    depth: int = 0
+
+    def at(self, part: str) -> _Scope:
+        place = f"{self.place}.{part}" if self.place and not part.startswith("[") else self.place + part
+        return _Scope(place, self.namespace, self.depth + 1)
+
+
+def parse_schema(text: str, known: Mapping[str, NamedType] | None = None, source: str = "") -> ParsedSchema:
+    """Parse a schema that may use the `known` named types; a SchemaSyntaxError lists all that is wrong."""
+    parser = _Parser(known or {})
+    root = parser.type_of(load_json(text, source), _Scope())
+    if not parser.problems:
+        parser.check_defaults()
+    if parser.problems:
+        prefix = f"{source}: " if source else ""
+        raise SchemaSyntaxError(
+            "\n".join(prefix + str(problem) for problem in parser.problems), problems=parser.problems
+        )
+    return ParsedSchema(root, parser.names)
+
+
+class _Parser:
+    """Builds types and collects problems; a wrong node becomes `null`, so that one run finds them all."""
+
+    def __init__(self, known: Mapping[str, NamedType]) -> None:
+        self.names: dict[str, NamedType] = dict(known)
+        self.problems: list[Problem] = []
+        self._with_default: list[tuple[Field, _Scope]] = []
+        self._complex: dict[str, Callable[[dict[str, Node], _Scope], Type]] = {
+            "record": self._record,
+            "error": self._record,
+            "enum": self._enum,
+            "fixed": self._fixed,
+            "array": lambda node, scope: ArrayType(self._inner(node, "items", scope)),
+            "map": lambda node, scope: MapType(self._inner(node, "values", scope)),
+        }
+
+    def type_of(self, node: Node, scope: _Scope) -> Type:
+        if scope.depth > _MAX_DEPTH:
+            return self._wrong(scope, f"types are nested deeper than {_MAX_DEPTH} levels")
+        if isinstance(node, str):
+            return self._by_name(node, scope)
+        if isinstance(node, list):
+            return self._union(node, scope)
+        if not isinstance(node, dict):
+            return self._wrong(scope, f"{_shown(node)} is not a type")
+        if "type" not in node:
+            return self._wrong(scope, f"{_shown(node)} has no type")
+        return self._by_node(node, scope)
+
+    def _by_name(self, name: str, scope: _Scope, choices: Iterable[str] = ()) -> Type:
+        if name in PRIMITIVES:
+            return Primitive(name)
+        full = _full_name(name, scope.namespace)
+        if full in self.names:
+            return self.names[full]
+        return self._wrong(scope, f"{name!r} is not a type" + _meant(name, (*PRIMITIVES, *choices, *self.names)))
+
+    def _by_node(self, node: dict[str, Node], scope: _Scope) -> Type:
+        kind = node["type"]
+        if not isinstance(kind, str):
+            return self.type_of(kind, scope.at("type"))
+        if kind in self._complex:
+            return self._complex[kind](node, scope)
+        if kind in PRIMITIVES:
+            return Primitive(kind, logical_of(kind, node))
+        return self._by_name(kind, scope.at("type"), choices=self._complex)
+
+    def _inner(self, node: dict[str, Node], key: str, scope: _Scope) -> Type:
+        if key not in node:
+            return self._wrong(scope, f"the {node['type']} has no {key}")
+        return self.type_of(node[key], scope.at(key))
+
+    def _union(self, nodes: list[Node], scope: _Scope) -> Type:
+        branches = tuple(self.type_of(node, scope.at(f"[{index}]")) for index, node in enumerate(nodes))
+        seen: set[str] = set()
+        for index, branch in enumerate(branches):
+            name = type_name(branch)
+            if isinstance(branch, UnionType):
+                self._wrong(scope.at(f"[{index}]"), "a union cannot stand directly in a union")
+            elif name in seen:
+                self._wrong(scope.at(f"[{index}]"), f"{name} stands twice in the union")
+            seen.add(name)
+        return UnionType(branches)
+
+    def _record(self, node: dict[str, Node], scope: _Scope) -> Type:
+        full, inside = self._name(node, scope)
+        record = RecordType(full, self._aliases(node, inside))
+        self._define(record, scope)
+        fields = node.get("fields")
+        if not isinstance(fields, list):
+            return self._wrong(scope, f"the record {full} has no list of fields")
+        for index, item in enumerate(fields):
+            self._add_field(record, item, inside.at(f"fields[{index}]"))
+        return record
+
+    def _add_field(self, record: RecordType, node: Node, scope: _Scope) -> None:
+        if not isinstance(node, dict) or "name" not in node or "type" not in node:
+            self._wrong(scope, f"{_shown(node)} is not a field: a field has a name and a type")
+            return
+        name = node["name"]
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            self._wrong(scope.at("name"), f"{_shown(name)} is not a field name", _name_hint(name))
+        elif any(field.name == name for field in record.fields):
+            self._wrong(scope.at("name"), f"the field {name} stands twice")
+        aliases = tuple(map(str, _list(node.get("aliases"))))
+        field_type = self.type_of(node["type"], scope.at("type"))
+        field = Field(str(name), field_type, node.get("default", MISSING), aliases)
+        record.fields.append(field)
+        if field.has_default:
+            self._with_default.append((field, scope.at("default")))
+
+    def check_defaults(self) -> None:
+        """Look at the defaults once every type is complete."""
+        for field, scope in self._with_default:
+            try:
+                default_value(field)
+            except ValueError as error:
+                self._wrong(scope, str(error))
+
+    def _enum(self, node: dict[str, Node], scope: _Scope) -> Type:
+        full, inside = self._name(node, scope)
+        symbols = node.get("symbols")
+        if not isinstance(symbols, list) or not symbols:
+            return self._wrong(scope, f"the enum {full} has no list of symbols")
+        for index, symbol in enumerate(symbols):
+            place = scope.at(f"symbols[{index}]")
+            if not isinstance(symbol, str) or not _NAME.fullmatch(symbol):
+                self._wrong(place, f"{_shown(symbol)} is not a symbol", _name_hint(symbol))
+            elif symbol in symbols[:index]:
+                self._wrong(place, f"the symbol {symbol} stands twice")
+        default = node.get("default")
+        if default is not None and default not in symbols:
+            self._wrong(scope.at("default"), f"{_shown(default)} is not one of the enum's symbols")
+        return self._define(EnumType(full, tuple(map(str, symbols)), self._aliases(node, inside), default), scope)
+
+    def _fixed(self, node: dict[str, Node], scope: _Scope) -> Type:
+        full, inside = self._name(node, scope)
+        size = node.get("size")
+        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+            return self._wrong(scope.at("size"), f"{_shown(size)} is not a number of bytes")
+        fixed = FixedType(full, size, self._aliases(node, inside), logical_of("fixed", node, size))
+        return self._define(fixed, scope)
+
+    def _name(self, node: dict[str, Node], scope: _Scope) -> tuple[str, _Scope]:
+        """The full name of a named type, and the scope with the namespace that its parts are in."""
+        name, namespace = node.get("name"), node.get("namespace", scope.namespace)
+        if not isinstance(name, str) or not name:
+            self._wrong(scope, f"the {node['type']} has no name")
+            return "", scope
+        full = _full_name(name, namespace if isinstance(namespace, str) else "")
+        if not all(_NAME.fullmatch(part) for part in full.split(".")) or full in PRIMITIVES:
+            self._wrong(scope.at("name"), f"{full!r} is not a name for a type", _name_hint(full))
+        return full, scope._replace(namespace=full.rpartition(".")[0])
+
+    def _define(self, named: NamedType, scope: _Scope) -> NamedType:
+        if named.name in self.names:
+            self._wrong(scope.at("name"), f"the type {named.name} is defined twice")
+        self.names[named.name] = named
+        return named
+
+    def _aliases(self, node: dict[str, Node], inside: _Scope) -> tuple[str, ...]:
+        return tuple(_full_name(str(alias), inside.namespace) for alias in _list(node.get("aliases")))
+
+    def _wrong(self, scope: _Scope, message: str, hint: str = "") -> Type:
+        self.problems.append(Problem(scope.place or "the schema", message, hint))
+        return Primitive("null")
+
+
+def _full_name(name: str, namespace: str) -> str:
+    return f"{namespace}.{name}" if namespace and "." not in name else name
+
+
+def _list(node: Node) -> list[Node]:
+    return node if isinstance(node, list) else []
+
+
+def _shown(node: Node) -> str:
+    text = repr(node)
+    return text if len(text) <= _SHOWN_NODE else f"{text[:_SHOWN_NODE]}..."
+
+
+def _meant(name: str, choices: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(choices), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _name_hint(name: Node) -> str:
+    better = re.sub(r"[^A-Za-z0-9_]", "_", str(name))
+    better = better if _NAME.fullmatch(better) else f"_{better}"
+    return f"letters, digits and _, not beginning with a digit, such as {better}"

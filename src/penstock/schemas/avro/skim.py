@@ -1,0 +1,177 @@
+"""A walk over the bytes of a datum that makes no values: it finds the first place that cannot be right.
+
+fastavro trusts lengths and counts. It reads a negative length as "all there is", fills an array of nulls as long
+as the message says, and follows a recursive type until the process dies. So `skim` goes first where a schema
+allows that (`needs_skim`), and it is what finds the place and the reason when fastavro fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.schemas.avro.logical import Logical, logical_misfit
+from penstock.schemas.avro.misfit import MAX_DEPTH
+from penstock.schemas.avro.model import (
+    ArrayType,
+    EnumType,
+    FixedType,
+    MapType,
+    Primitive,
+    RecordType,
+    Type,
+    UnionType,
+    every_type,
+    is_recursive,
+)
+
+_MAX_LONG_BYTES = 10
+_MAX_EMPTY_ITEMS = 100_000
+
+
+class Unreadable(Exception):
+    """The bytes are not what the type says: where in the record, where in the message, and why."""
+
+    def __init__(self, path: str, position: int, reason: str) -> None:
+        super().__init__(f"{path or 'the record'} at byte {position}: {reason}")
+
+
+def needs_skim(root: Type) -> bool:
+    """Whether a few bytes of this schema could make fastavro take all memory or overflow the stack."""
+    arrays = (avro_type for avro_type in every_type(root) if isinstance(avro_type, ArrayType))
+    return is_recursive(root) or any(_reads_past_the_end(array.items) for array in arrays)
+
+
+def _reads_past_the_end(avro_type: Type) -> bool:
+    """Whether fastavro reads such a value from no bytes at all, without an error."""
+    match avro_type:
+        case FixedType() | Primitive(name="null"):
+            return True
+        case RecordType(fields=fields):
+            return all(_reads_past_the_end(field.type) for field in fields)
+        case _:
+            return False
+
+
+def skim(data: bytes, start: int, root: Type) -> None:
+    """Walk over the one datum that begins at `start` and must end with the message; Unreadable says where not."""
+    walk = _Walk(data, start)
+    walk.over(root, "", 0)
+    if walk.position != len(data):
+        raise Unreadable("", walk.position, f"{len(data) - walk.position} bytes follow the end of the record")
+
+
+class _Walk:
+    """A position in the message that moves over one value after the other."""
+
+    def __init__(self, data: bytes, position: int) -> None:
+        self.position = position
+        self._data = data
+        self._empty_items = 0
+
+    def over(self, avro_type: Type, path: str, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise Unreadable(path, self.position, f"records are nested deeper than {MAX_DEPTH} levels")
+        match avro_type:
+            case UnionType(branches):
+                self.over(branches[self._index(len(branches), path, "branches")], path, depth + 1)
+            case RecordType(fields=fields):
+                for field in fields:
+                    self.over(field.type, f"{path}.{field.name}" if path else field.name, depth + 1)
+            case ArrayType(items):
+                self._blocks(path, lambda inside: self.over(items, inside, depth + 1))
+            case MapType(values):
+                self._blocks(path, lambda inside: self._entry(values, inside, depth + 1))
+            case _:
+                self._scalar(avro_type, path)
+
+    def _scalar(self, avro_type: Primitive | FixedType | EnumType, path: str) -> None:
+        match avro_type:
+            case Primitive(name, logical):
+                self._primitive(name, logical, path)
+            case FixedType(size=size):
+                self._skip(size, path, f"{size} bytes")
+            case EnumType(symbols=symbols):
+                self._index(len(symbols), path, "symbols")
+
+    def _entry(self, values: Type, path: str, depth: int) -> None:
+        self._text(path)
+        self.over(values, path, depth)
+
+    def _primitive(self, name: str, logical: Logical | None, path: str) -> None:
+        start = self.position
+        value: int | str | None = None
+        match name:
+            case "null":
+                pass
+            case "int" | "long":
+                value = self._long(path)
+            case "string":
+                value = self._text(path)
+            case "bytes":
+                self._bytes(path)
+            case _:
+                self._skip(_WIDTHS[name], path, f"a {name}")
+        wrong = logical_misfit(value, logical) if logical and value is not None else None
+        if wrong:
+            raise Unreadable(path, start, f"{value!r} {wrong}")
+
+    def _text(self, path: str) -> str:
+        start = self.position
+        try:
+            return self._bytes(path).decode()
+        except UnicodeDecodeError as error:
+            raise Unreadable(path, start, f"the text is not UTF-8: {error.reason}") from error
+
+    def _bytes(self, path: str) -> bytes:
+        start = self.position
+        length = self._long(path)
+        if length < 0:
+            raise Unreadable(path, start, f"the length {length} is negative")
+        return self._skip(length, path, f"{length} bytes")
+
+    def _skip(self, length: int, path: str, what: str) -> bytes:
+        left = len(self._data) - self.position
+        if left < length:
+            raise Unreadable(path, self.position, f"the message ends: {what} expected, {left} bytes left")
+        self.position += length
+        return self._data[self.position - length : self.position]
+
+    def _index(self, count: int, path: str, what: str) -> int:
+        start = self.position
+        index = self._long(path)
+        if not 0 <= index < count:
+            raise Unreadable(path, start, f"{index} is not one of its {count} {what}")
+        return index
+
+    def _long(self, path: str) -> int:
+        number = 0
+        for place in range(_MAX_LONG_BYTES):
+            byte = self._skip(1, path, "a number")[0]
+            number |= (byte & 0x7F) << (7 * place)
+            if byte < 0x80:  # noqa: PLR2004 - a number's last byte has its high bit clear
+                return (number >> 1) ^ -(number & 1)
+        raise Unreadable(path, self.position, f"a number takes more than {_MAX_LONG_BYTES} bytes")
+
+    def _blocks(self, path: str, over_item: Callable[[str], None]) -> None:
+        index = 0
+        while count := self._count(path):
+            for _ in range(count):
+                start = self.position
+                over_item(f"{path}[{index}]")
+                index += 1
+                if self.position == start:
+                    self._count_empty_item(path)
+
+    def _count(self, path: str) -> int:
+        count = self._long(path)
+        if count < 0:
+            self._long(path)
+        return abs(count)
+
+    def _count_empty_item(self, path: str) -> None:
+        self._empty_items += 1
+        if self._empty_items > _MAX_EMPTY_ITEMS:
+            raise Unreadable(path, self.position, f"more than {_MAX_EMPTY_ITEMS} items take no bytes at all")
+
+
+_WIDTHS = {"boolean": 1, "float": 4, "double": 8}
