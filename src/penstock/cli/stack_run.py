@@ -12,8 +12,9 @@ import typer
 
 from penstock.cli.options import settings
 from penstock.cli.output import err, out, text
+from penstock.cli.secure_view import show_users
 from penstock.cli.signals import ends_by_signal
-from penstock.cli.stack_view import Lines, how_to_reach, live_table, shown_download
+from penstock.cli.stack_view import Lines, how_to_reach, live_table, near, parts_table, shown_download
 from penstock.config import Settings
 from penstock.local.jars import JarCache
 from penstock.local.parts import files_needed
@@ -28,11 +29,12 @@ def run_until_stopped(options: StackOptions, chosen: Settings) -> None:
     """Start the stack, show it, and stop it on Ctrl-C or SIGTERM."""
     fetch_jars(options, chosen)
     began = time.monotonic()
-    stack = Stack(options, chosen, on_change=_silent if err.is_terminal else Lines(), notice=_notice)
+    stack = Stack(options, chosen, on_change=_silent if out.is_terminal else Lines(), notice=_notice)
     with ends_by_signal(), live_table(stack.states):
         stack.start()
         try:
-            _tell_ready(stack.addresses(), chosen, began, "Ctrl-C stops everything")
+            _tell_ready(stack.addresses(), options, chosen, began)
+            out.print("Ctrl-C stops everything")
             while True:
                 time.sleep(_LOOK_SECONDS)
                 stack.states()
@@ -57,7 +59,9 @@ def start_in_background(options: StackOptions, chosen: Settings) -> None:
     if state is None:
         err.out((logs / "up.err").read_text(encoding="utf-8"), end="")
         raise typer.Exit(process.returncode or 1)
-    _tell_ready(state.addresses, chosen, began, "`penstock down` stops everything")
+    out.print(parts_table(state.parts))
+    _tell_ready(state.addresses, options, chosen, began)
+    out.print("`penstock down` stops everything")
 
 
 def fetch_jars(options: StackOptions, chosen: Settings) -> None:
@@ -99,18 +103,20 @@ def _await_running(process: subprocess.Popen[bytes], data: Path) -> StackState |
     return None
 
 
-def _tell_ready(addresses: Mapping[str, str], chosen: Settings, began: float, how_to_stop: str) -> None:
-    out.print(f"[green]ready[/] after {time.monotonic() - began:.1f} s; logs are in {text(chosen.data / 'logs')}")
+def _tell_ready(addresses: Mapping[str, str], options: StackOptions, chosen: Settings, began: float) -> None:
+    out.print(f"[green]ready[/] after {time.monotonic() - began:.1f} s; logs are in {text(near(chosen.data / 'logs'))}")
+    if options.secure:
+        show_users(chosen.data)
+        return
     exports = how_to_reach(addresses, addresses_in(settings()))
     if exports:
         out.print("so that other commands find it:")
     for line in exports:
         out.print(f"  {text(line)}")
-    out.print(how_to_stop)
 
 
 def _notice(line: str) -> None:
-    err.print(text(line))
+    out.print(text(line))
 
 
 def _silent(_part: PartState) -> None:
