@@ -11,12 +11,12 @@ from penstock.errors import RecordInvalid, UsageError
 from penstock.kafka.keys import Serde
 from penstock.schemas import AvroCodec, IdWidth, Schema, SchemaRegistry
 from penstock.schemas.avro.binary import reader
+from penstock.schemas.avro.model import PRIMITIVES
 from penstock.schemas.registry import Version
 
 SchemaSource = Schema | Path | str | Mapping[str, Any] | Sequence[Any]
 Serializer = Callable[[Any], bytes]
 
-_PRIMITIVES = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
 _SOURCES = "name a schema (an .avsc file, Avro text or a dict), a registered subject, or a serializer of your own"
 
 
@@ -24,7 +24,7 @@ def as_schema(source: SchemaSource) -> Schema:
     """A schema from a Schema, the path of an .avsc file, Avro's JSON as text or dict, or a primitive's name."""
     if isinstance(source, Schema):
         return source
-    if not isinstance(source, str | Path) or source in _PRIMITIVES:
+    if not isinstance(source, str | Path) or source in PRIMITIVES:
         return Schema.from_text(json.dumps(source))
     if isinstance(source, str) and source.lstrip().startswith(("{", "[", '"')):
         return Schema.from_text(source)

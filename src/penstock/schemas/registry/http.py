@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 import time
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ class RegistryHttp:
         self._client = httpx.Client(
             auth=_basic_auth(settings), headers=_headers(settings), verify=_tls(settings), follow_redirects=False
         )
+        weakref.finalize(self, self._client.close)
 
     @property
     def address(self) -> str:

@@ -1,0 +1,128 @@
+"""JSON as records of a schema: dates, decimals, bytes and unions have no form of their own in JSON.
+
+| Avro                  | JSON                                                                               |
+|-----------------------|------------------------------------------------------------------------------------|
+| bytes, fixed          | text, each character one byte (U+0000 to U+00FF), as in Avro's own JSON encoding   |
+| decimal               | a number, or text that holds one: 12.50, "12.50"                                   |
+| date, time, timestamp | ISO 8601 text ("2026-07-30T12:30:00Z"), or the number beneath                      |
+| float, double         | a number, or "NaN", "Infinity", "-Infinity"                                        |
+| union                 | the value itself, or {"branch": value} as in Avro's own JSON encoding              |
+
+What has none of these forms is left as it is, for the codec to refuse by its field's name.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from penstock.errors import RecordInvalid
+from penstock.schemas.avro.misfit import first_misfit
+from penstock.schemas.avro.model import (
+    ArrayType,
+    FixedType,
+    MapType,
+    Primitive,
+    RecordType,
+    Type,
+    UnionType,
+    type_name,
+)
+
+_exact = msgspec.json.Decoder(float_hook=Decimal)
+
+
+def parse_json(text: bytes) -> object:
+    """JSON with exact decimal numbers; RecordInvalid says where it is none."""
+    try:
+        value: object = _exact.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, InvalidOperation) as error:
+        raise RecordInvalid(f"not JSON: {error}") from error
+    except RecursionError as error:
+        raise RecordInvalid("not JSON: nested too deeply") from error
+    return value
+
+
+def from_json(value: object, avro_type: Type) -> object:
+    """The value with what JSON cannot express put into the form that the codec takes."""
+    try:
+        return _read(value, avro_type)
+    except RecursionError as error:
+        raise RecordInvalid("the record is nested too deeply") from error
+
+
+def _read(value: Any, avro_type: Type) -> object:  # noqa: ANN401 - JSON may hold anything
+    match avro_type:
+        case RecordType(fields=fields) if isinstance(value, dict):
+            types = {field.name: field.type for field in fields}
+            return {name: _read(item, types[name]) if name in types else item for name, item in value.items()}
+        case ArrayType(items=items) if isinstance(value, list):
+            return [_read(item, items) for item in value]
+        case MapType(values=values) if isinstance(value, dict):
+            return {name: _read(item, values) for name, item in value.items()}
+        case UnionType():
+            return _read_union(value, avro_type)
+        case Primitive() | FixedType():
+            return _read_leaf(value, avro_type)
+        case _:
+            return _plain(value)
+
+
+def _read_union(value: Any, union: UnionType) -> object:  # noqa: ANN401 - as above
+    """Text stays text where a branch takes it so; only then is it read as a date, as bytes, or as a named branch."""
+    names = {type_name(branch): branch for branch in union.branches}
+    named = [name for name in names if isinstance(value, dict) and value.keys() == {name}]
+    attempts = chain(
+        [_plain(value)],
+        (_read(value, branch) for branch in union.branches),
+        ((name, _read(value[name], names[name])) for name in named),
+    )
+    return next((attempt for attempt in attempts if first_misfit(attempt, union) is None), _plain(value))
+
+
+def _read_leaf(value: Any, avro_type: Primitive | FixedType) -> object:  # noqa: ANN401 - as above
+    base = "bytes" if isinstance(avro_type, FixedType) else avro_type.name
+    convert = _CONVERT.get(avro_type.logical.name if avro_type.logical else base, _plain)
+    try:
+        return convert(value)
+    except (ValueError, TypeError, InvalidOperation):
+        return _plain(value)
+
+
+def _plain(value: object) -> object:
+    """Numbers were read exactly, for decimals; elsewhere they are floats."""
+    return float(value) if isinstance(value, Decimal) and math.isfinite(float(value)) else value
+
+
+def _bytes(value: object) -> object:
+    return value.encode("latin-1") if isinstance(value, str) else value
+
+
+def _decimal(value: object) -> object:
+    return Decimal(value) if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+def _float(value: object) -> object:
+    return float(value) if isinstance(value, str) and value in _WORDS else _plain(value)
+
+
+_WORDS = {"NaN", "Infinity", "-Infinity"}
+_CONVERT: dict[str, Callable[[Any], object]] = {
+    "bytes": _bytes,
+    "decimal": _decimal,
+    "float": _float,
+    "double": _float,
+    "date": dt.date.fromisoformat,
+    "time-millis": dt.time.fromisoformat,
+    "time-micros": dt.time.fromisoformat,
+    "timestamp-millis": dt.datetime.fromisoformat,
+    "timestamp-micros": dt.datetime.fromisoformat,
+    "local-timestamp-millis": dt.datetime.fromisoformat,
+    "local-timestamp-micros": dt.datetime.fromisoformat,
+}
