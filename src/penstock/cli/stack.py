@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from penstock.cli.options import JsonOption, YesOption, settings
 from penstock.cli.output import out, show_json, show_table, text
 from penstock.cli.stack_run import run_until_stopped, start_in_background
-from penstock.cli.stack_view import condition_cell, memory_cell
+from penstock.cli.stack_view import condition_cell, memory_cell, near
 from penstock.config.yaml_file import Value
 from penstock.errors import UsageError
 from penstock.local.control import check_wipeable, running_stack, stop_stack, wipe_data
@@ -78,7 +77,7 @@ def status(*, data: DataOption = None, json: JsonOption = False) -> None:
         show_json(_as_json(state))
         return
     rows = (
-        (part.name, part.version, text(part.address), condition_cell(part), memory_cell(part), text(part.log))
+        (part.name, part.version, text(part.address), condition_cell(part), memory_cell(part), text(near(part.log)))
         for part in state.parts
     )
     show_table(("part", "version", "address", "state", "memory", "log"), rows)
@@ -94,7 +93,18 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
     return pairs
 
 
-def _as_json(state: StackState) -> dict[str, object]:
-    shown: dict[str, object] = msgspec.to_builtins(state)
-    shown["parts"] = [{**msgspec.to_builtins(part), "memory": memory_of(part.process)} for part in state.parts]
-    return shown
+def _as_json(stack: StackState) -> dict[str, object]:
+    parts = [
+        {
+            "name": part.name,
+            "version": part.version,
+            "address": part.address,
+            "state": part.condition,
+            "reason": part.reason,
+            "pid": part.process.pid if part.process else None,
+            "memory": memory_of(part.process),
+            "log": part.log,
+        }
+        for part in stack.parts
+    ]
+    return {"state": stack.phase, "pid": stack.supervisor.pid, "addresses": stack.addresses, "parts": parts}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich import box
 from rich.live import Live
@@ -33,14 +34,20 @@ def parts_table(parts: Sequence[PartState]) -> Table:
     table.add_column("memory", justify="right")
     for part in parts:
         table.add_row(part.name, text(part.address), condition_cell(part), memory_cell(part))
+        if part.condition is Condition.DEAD:
+            table.add_row("", f"[dim]{text(near(part.log))}[/]")
     return table
 
 
+def near(path: str | Path) -> Path:
+    """A path as one would type it here."""
+    here = Path.cwd()
+    return Path(path).relative_to(here) if Path(path).is_relative_to(here) else Path(path)
+
+
 def condition_cell(part: PartState) -> str:
-    """The state in its colour, with the reason and the log of a dead part."""
-    colour = _COLOURS[part.condition]
-    why = text(f": {part.reason}, see {part.log}") if part.reason else ""
-    return f"[{colour}]{part.condition}[/]{why}"
+    """The state in its colour, with the reason if the part is dead."""
+    return f"[{_COLOURS[part.condition]}]{part.condition}[/]" + (text(f": {part.reason}") if part.reason else "")
 
 
 def memory_cell(part: PartState) -> str:
@@ -51,9 +58,8 @@ def memory_cell(part: PartState) -> str:
 
 def change_line(part: PartState) -> str:
     """A change of one part as a line."""
-    return f"{part.name:<10} {condition_cell(part)}" + (
-        f"  {text(part.address)}" if part.condition is Condition.READY else ""
-    )
+    more = {Condition.READY: part.address, Condition.DEAD: str(near(part.log))}.get(part.condition, "")
+    return f"{part.name:<10} {condition_cell(part)}" + (f"  {text(more)}" if more else "")
 
 
 class Lines:
@@ -71,11 +77,11 @@ class Lines:
 
 @contextmanager
 def live_table(parts: Callable[[], Sequence[PartState]]) -> Iterator[None]:
-    """Draw the table anew every second while the block runs; nothing off a terminal."""
-    if not err.is_terminal:
+    """Keep the table up to date while the block runs; nothing off a terminal. Print through `out` inside."""
+    if not out.is_terminal:
         yield
         return
-    with Live(get_renderable=lambda: parts_table(parts()), console=err, refresh_per_second=2, transient=True):
+    with Live(get_renderable=lambda: parts_table(parts()), console=out, refresh_per_second=2, transient=True):
         yield
 
 

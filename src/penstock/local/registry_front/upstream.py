@@ -34,6 +34,7 @@ def open_client(url: str) -> httpx.AsyncClient:
         timeout=httpx.Timeout(30, connect=2),
         limits=httpx.Limits(max_connections=100, max_keepalive_connections=20),
         trust_env=False,
+        headers={"accept-encoding": "identity"},
     )
 
 
