@@ -1,0 +1,107 @@
+"""`penstock demo`: the KOARCH programs side by side on a stack of their own, from start to end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+import penstock
+from penstock.cli.output import err, out, text
+from penstock.cli.own_stack import client_environment, own_stack
+from penstock.config import Settings
+from penstock.errors import PartFailed, UsageError
+from penstock.schemas.registry import connect_registry
+
+EXAMPLES = Path(penstock.__file__).parents[2] / "examples" / "koarch"
+COUNT = 5
+PATIENCE_SECONDS = 120.0
+
+_COLOURS = {"count_up": "green", "multiples": "yellow", "print": "cyan"}
+
+
+def run() -> None:
+    """Show the real systems at work: two programs send, one prints, a wrong record is refused.
+
+    Everything runs on free ports in a temporary directory, and is stopped at the end.
+
+    Example: [bold]penstock demo[/]
+    """
+    if not EXAMPLES.is_dir():
+        raise UsageError("the demo's programs are not installed", hint="run it in a checkout of Penstock: make demo")
+    step("Starting Kafka, the schema registry and PostgreSQL, as local processes")
+    with own_stack() as client:
+        out.print(f"  Kafka at {client.bootstrap}, registry at {client.registry}")
+        environment = client_environment(client)
+        _send_and_print(environment)
+        _show_schema(client)
+        _refuse(environment)
+        step("Stopping everything")
+    out.print("\nTry next: [bold]penstock up[/], and in a second terminal [bold]penstock topics list[/]")
+
+
+def step(title: str) -> None:
+    """Head a chapter of the demo."""
+    out.print(f"\n[bold]{text(title)}[/]")
+
+
+def _send_and_print(environment: Mapping[str, str]) -> None:
+    step("count_up sends records with a schema, multiples sends bare bytes like an old system, print shows both")
+    printing = _start("print", environment, TIMEOUT="5")
+    senders = [_start(name, environment, COUNT=str(COUNT)) for name in ("count_up", "multiples")]
+    for program in (*senders, printing):
+        _finish(program)
+
+
+def _show_schema(client: Settings) -> None:
+    step(f"The registry has learnt the schema: {client.registry}/subjects/count-value/versions/1")
+    registered = connect_registry(client).by_version("count-value", 1)
+    out.print(f"  id {registered.schema_id}, version {registered.version}: {text(registered.schema.text)}")
+
+
+def _refuse(environment: Mapping[str, str]) -> None:
+    step("A record that does not fit is refused before it is sent, by the name of its field")
+    if _finish(_start("count_up", environment, WRONG="1"), expected=1) != 1:
+        raise PartFailed("count_up sent a wrong record", hint="please report this")
+
+
+class _Program:
+    """One example at work, and the thread that prints its lines behind its name."""
+
+    def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
+        self.name = name
+        self.process = process
+        self._printing = threading.Thread(target=self._print, args=(process.stdout,))
+        self._printing.start()
+
+    def join(self) -> int:
+        code = self.process.wait(PATIENCE_SECONDS)
+        self._printing.join()
+        return code
+
+    def _print(self, lines: IO[str]) -> None:
+        for line in lines:
+            out.print(f"  [{_COLOURS[self.name]}]{self.name:>9}[/] {text(line.rstrip())}")
+
+
+def _start(name: str, environment: Mapping[str, str], **variables: str) -> _Program:
+    process = subprocess.Popen(
+        [sys.executable, "-u", str(EXAMPLES / f"{name}.py")],
+        env={**environment, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return _Program(name, process)
+
+
+def _finish(program: _Program, expected: int = 0) -> int:
+    code = program.join()
+    if code != expected:
+        err.print(f"{program.name} ended with exit code {code}")
+        raise PartFailed(f"{program.name} ended with exit code {code}", hint="its words are above")
+    return code
