@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli import plan
 from penstock.cli.options import JsonOption, SetOption, YesOption, pairs, settings
 from penstock.cli.output import ask, counted, out, right, show_json, show_table, text
 from penstock.cli.setting_cells import setting_row, value_cell
@@ -199,3 +200,6 @@ def _changes(given: list[str], retention: str | None, retention_bytes: str | Non
     if retention_bytes is not None:
         changes["retention.bytes"] = str(parse_limit_bytes(retention_bytes))
     return changes
+
+
+app.command()(plan.plan)

@@ -50,7 +50,7 @@ def read_log_dirs(settings: Settings, topics: Sequence[str] | None = None) -> li
     from kafka.admin import KafkaAdminClient  # noqa: PLC0415 - a third of a second that other commands need not wait
     from kafka.errors import KafkaError  # noqa: PLC0415 - as above
 
-    options = _options(client_options(settings))
+    options = second_client_options(client_options(settings))
     milliseconds = int(settings.timeout * _MS)
     try:
         client = KafkaAdminClient(**options, bootstrap_timeout_ms=milliseconds, request_timeout_ms=milliseconds)
@@ -63,7 +63,7 @@ def read_log_dirs(settings: Settings, topics: Sequence[str] | None = None) -> li
     return [_log_dir(answer["broker"], found) for answer in answers for found in _allowed(answer["log_dirs"], settings)]
 
 
-def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+def second_client_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Librdkafka's options as kafka-python calls them."""
     same = {_SAME[name]: value for name, value in options.items() if name in _SAME}
     if "security_protocol" in same:
