@@ -44,6 +44,7 @@ class LineSender:
                 self.refused.append(line.number)
                 _tell(line, "refused", error)
                 if self._stop:
+                    err.print("[bold]hint[/]  stopped there; --on-error skip leaves such lines out and goes on")
                     return
             else:
                 meter.tick(len(line.text))

@@ -19,7 +19,7 @@ from penstock.cli.output import counted, err, out
 from penstock.cli.rate import RateMeter
 from penstock.cli.signals import ends_by_signal
 from penstock.config import Settings
-from penstock.errors import UsageError
+from penstock.errors import SchemaNotFound, UsageError
 from penstock.kafka.keys import KeyType
 from penstock.kafka.producer_options import ProducerOptions
 from penstock.schemas import Schema, connect_registry
@@ -36,7 +36,7 @@ class OnError(Enum):
 
 def produce(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.")],
-    file: Annotated[Path | None, typer.Argument(help="JSON lines; default: standard input.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="JSON lines; default: standard input.")] = None,
     schema: Annotated[Path | None, typer.Option(help="An Avro schema file, which is registered.")] = None,
     subject: Annotated[str | None, typer.Option(help="The schema's subject; default TOPIC-value.")] = None,
     version: Annotated[int | None, typer.Option(min=1, help="A registered version; default the newest.")] = None,
@@ -48,8 +48,7 @@ def produce(
 ) -> None:
     """Send JSON lines as records of a schema.
 
-    Dates and times are ISO 8601 text, decimals numbers or text; each character of bytes is one byte, as in Avro's
-    own JSON encoding.
+    Dates and times are ISO 8601 text, decimals are numbers or text, and each character of bytes is one byte.
 
     Example: [bold]penstock produce orders orders.jsonl --schema order.avsc --key-field id[/]
     """
@@ -86,7 +85,11 @@ def _send(sender: LineSender, producer: Producer, stream: IO[bytes], file: Path 
 
 
 def _registered(chosen: Settings, subject: str, version: int | None) -> Schema:
-    return connect_registry(chosen).by_version(subject, version or "latest").schema
+    try:
+        return connect_registry(chosen).by_version(subject, version or "latest").schema
+    except SchemaNotFound as error:
+        hint = "name a schema file with --schema, or another of `penstock schemas list` with --subject"
+        raise SchemaNotFound(error.message, hint=hint) from error
 
 
 @contextmanager

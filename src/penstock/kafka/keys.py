@@ -79,7 +79,7 @@ def _number(key_type: KeyType, layout: Struct, kind: type) -> Serde:
 
 
 def _wrong(key: object, key_type: KeyType) -> RecordInvalid:
-    return RecordInvalid(f"key: {key!r} is not {key_type}", hint="key_type says what keys are")
+    return RecordInvalid(f"key: {key!r} is not {key_type}", hint="key_type (--key-type) says what keys are")
 
 
 _SERDES: dict[str, Serde] = {
