@@ -1,0 +1,48 @@
+"""`penstock collector`: take events over HTTP and put them into Kafka."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import loaded_settings
+from penstock.cli.output import err, text
+from penstock.collector.config import CollectorSettings, collector_settings
+from penstock.collector.server import listen, serve
+from penstock.collector.topics import load_topics
+
+
+def run(
+    *,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; default 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; default 8000.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that share the port; default 1.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Check the settings and schemas, then end.")] = False,
+) -> None:
+    """Take events over HTTP; each is in Kafka, on all in-sync replicas, when it is answered with success.
+
+    The `collector:` section of penstock.yaml says which topics take events, with which schemas, and from whom.
+
+    Example: [bold]penstock collector --port 8000[/]
+    """
+    loaded = loaded_settings(**{"collector.host": host, "ports.collector": port, "collector.workers": workers})
+    collector = collector_settings(loaded)
+    load_topics(collector, loaded.place)
+    if check:
+        err.print("the collector's settings and schemas are in order")
+        return
+    with listen(collector.host, loaded.settings.ports.collector) as listener:
+        _announce(collector, listener.getsockname()[1], loaded.settings.bootstrap)
+        serve(loaded.settings, collector, listener)
+    err.print("collector ended; Kafka has acknowledged all that was accepted")
+
+
+def _announce(collector: CollectorSettings, port: int, bootstrap: str) -> None:
+    host = f"[{collector.host}]" if ":" in collector.host else collector.host
+    url = f"http://{host}:{port}"
+    err.print(f"collector takes events for {text(', '.join(collector.topics))} into Kafka at {text(bootstrap)}")
+    err.print(text(f"  curl {url}/events -H 'content-type: application/json' -d '{{…}}'"))
+    err.print(f"  {url}/docs describes it; Ctrl-C ends it")
+    if collector.is_open:
+        err.print("[yellow]warning[/] anybody who reaches this address may send: the settings hold no collector.keys")

@@ -1,0 +1,96 @@
+"""What the client is told: a status for each event, and one for the request that does not flatter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from penstock.collector.refusals import Refusal
+from penstock.errors import PenstockError
+
+RETRY_SECONDS = "2"
+
+EventStatus = Literal["accepted", "rejected", "failed", "unknown"]
+"""accepted: in Kafka, on all in-sync replicas. rejected: not an event of this topic. failed: not in Kafka, though it
+could be. unknown: Kafka did not acknowledge in time, so it may or may not be there."""
+
+Tally = Counter[EventStatus]
+
+_NO_HEADERS: Mapping[str, str] = {}
+_encode = msgspec.json.Encoder().encode
+
+
+class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
+    """What went wrong, as programs and people read it."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+class EventResult(msgspec.Struct, omit_defaults=True):
+    """What became of one event."""
+
+    status: EventStatus
+    id: str
+    duplicate: bool = False
+    error: Problem | None = None
+
+
+class BatchResult(msgspec.Struct):
+    """What became of each event of a batch, in order."""
+
+    accepted: int
+    rejected: int
+    failed: int
+    unknown: int
+    events: list[EventResult]
+
+
+class Answer(NamedTuple):
+    """An HTTP answer in JSON."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+
+def problem(error: PenstockError) -> Problem:
+    """An error as it is told."""
+    return Problem(error.code, error.message, error.hint)
+
+
+def refusal(error: Refusal) -> Answer:
+    """The answer to a request that was not taken at all."""
+    return Answer(error.status, _encode({"error": problem(error)}), error.headers)
+
+
+def tally(results: Iterable[EventResult]) -> Tally:
+    """How many events met each fate."""
+    return Counter([result.status for result in results])
+
+
+def answer(results: list[EventResult], counts: Tally, *, single: bool) -> Answer:
+    """The answer to a request whose events were looked at one by one."""
+    body = _encode(results[0]) if single else _encode(_batch(results, counts))
+    headers = {"retry-after": RETRY_SECONDS} if counts["failed"] or counts["unknown"] else _NO_HEADERS
+    return Answer(_http_status(results, counts), body, headers)
+
+
+def _batch(results: list[EventResult], counts: Tally) -> BatchResult:
+    return BatchResult(counts["accepted"], counts["rejected"], counts["failed"], counts["unknown"], results)
+
+
+def _http_status(results: list[EventResult], counts: Tally) -> int:
+    if counts["accepted"] == len(results):
+        return HTTPStatus.OK
+    if counts["accepted"]:
+        return HTTPStatus.MULTI_STATUS
+    if counts["rejected"] < len(results):
+        return HTTPStatus.SERVICE_UNAVAILABLE
+    too_large = all(result.error and result.error.code == "record.too_large" for result in results)
+    return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if too_large else HTTPStatus.UNPROCESSABLE_ENTITY

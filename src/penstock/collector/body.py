@@ -1,0 +1,81 @@
+"""Reading a request's body: never more than the limit, never for longer than its time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.types import Message, Receive
+
+from penstock.collector.compression import unpacked
+from penstock.collector.refusals import Busy, NotJson, TooLarge, TooSlow
+
+Headers = Mapping[bytes, bytes]
+
+
+@dataclass
+class Memory:
+    """So many bytes are free for bodies that are still arriving, all requests together."""
+
+    free: int
+
+    def take(self, size: int) -> None:
+        """Take bytes, or refuse the request for want of them."""
+        if size > self.free:
+            raise Busy("too many large bodies arrive at once", headers={"retry-after": "1"})
+        self.free -= size
+
+
+@dataclass(frozen=True)
+class BodyReader:
+    """Reads bodies of at most `limit` bytes, also after decompression, each within `seconds`."""
+
+    limit: int
+    seconds: float
+    memory: Memory
+
+    async def read(self, headers: Headers, receive: Receive) -> bytes:
+        """The whole body, decompressed."""
+        self._check_length(headers)
+        try:
+            async with asyncio.timeout(self.seconds):
+                message = await receive()
+                body = _part(message)
+                if message.get("more_body"):
+                    body += await self._rest(len(body), receive)
+        except TimeoutError:
+            raise TooSlow(f"the body did not arrive within {self.seconds:g} seconds") from None
+        self._check(len(body))
+        encoding = headers.get(b"content-encoding")
+        return body if encoding is None else unpacked(body, encoding.decode("latin-1"), self.limit)
+
+    async def _rest(self, size: int, receive: Receive) -> bytes:
+        rest, more = bytearray(), True
+        try:
+            while more:
+                message = await receive()
+                part = _part(message)
+                self.memory.take(len(part))
+                rest += part
+                self._check(size + len(rest))
+                more = message.get("more_body", False)
+            return bytes(rest)
+        finally:
+            self.memory.free += len(rest)
+
+    def _check_length(self, headers: Headers) -> None:
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit():
+            self._check(int(length))
+
+    def _check(self, size: int) -> None:
+        if size > self.limit:
+            raise TooLarge(f"the body is larger than {self.limit:,} bytes", hint="send fewer events at once")
+
+
+def _part(message: Message) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise NotJson("the client left before its body had arrived")
+    part: bytes = message.get("body", b"")
+    return part

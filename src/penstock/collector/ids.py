@@ -1,0 +1,43 @@
+"""Event ids: the client's own, or UUIDs of version 7, which sort by time."""
+
+from __future__ import annotations
+
+import os
+from time import time_ns
+
+from penstock.collector.refusals import BadId
+
+MAX_ID_LENGTH = 200
+
+_NODE_BITS = 48
+_NODE_START = (1 << (_NODE_BITS - 1)) - 1
+
+
+def new_ids(count: int) -> list[str]:
+    """So many new ids, in ascending order: RFC 9562's version 7 with a counter that starts at random."""
+    milliseconds = time_ns() // 1_000_000
+    chance = int.from_bytes(os.urandom(10))
+    node = chance & _NODE_START
+    chance >>= _NODE_BITS
+    variant = 0x8000 | chance & 0x3FFF
+    prefix = f"{milliseconds >> 16:08x}-{milliseconds & 0xFFFF:04x}-7{chance >> 14 & 0xFFF:03x}-{variant:04x}-"
+    return [f"{prefix}{node + index:012x}" for index in range(count)]
+
+
+def key_from(header: bytes | None) -> str | None:
+    """The Idempotency-Key's text; BadId where it cannot be an id."""
+    if header is None:
+        return None
+    if not 1 <= len(header) <= MAX_ID_LENGTH or not (header.isascii() and header.decode("ascii").isprintable()):
+        raise BadId(
+            f"the Idempotency-Key must be 1 to {MAX_ID_LENGTH} printable ASCII characters",
+            hint="use a UUID",
+        )
+    return header.decode("ascii")
+
+
+def derived_id(key: str | None, index: int, *, single: bool) -> str | None:
+    """The id that an event has by its request's Idempotency-Key: the key itself, or in a batch `<key>/<index>`."""
+    if key is None or single:
+        return key
+    return f"{key}/{index}"

@@ -1,0 +1,122 @@
+"""The path of one POST, from its first byte to its answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from starlette.types import Receive
+
+from penstock.collector.answers import Answer, EventResult, Tally, answer, tally
+from penstock.collector.body import BodyReader, Headers, Memory
+from penstock.collector.config import CollectorSettings
+from penstock.collector.dead_letters import Sender
+from penstock.collector.ids import derived_id, key_from, new_ids
+from penstock.collector.keys import Client, Keyring
+from penstock.collector.metrics import Metrics
+from penstock.collector.parse import JSON, Parsed, Rejected, parse_body
+from penstock.collector.refusals import Busy, NotJson
+from penstock.collector.shipment import Arrival, Dispatch, Shipment
+from penstock.collector.topics import Topic
+from penstock.collector.window import Window
+from penstock.errors import RecordInvalid
+from penstock.kafka.acknowledged import AcknowledgedProducer
+
+
+class Post(NamedTuple):
+    """A POST as it arrives: where its path leads, who sends it, and its body unread."""
+
+    topic: str
+    headers: Headers
+    address: str
+    receive: Receive
+
+
+class Intake:
+    """Takes events in: whoever sends them is told what became of each, once Kafka has said so."""
+
+    def __init__(
+        self,
+        settings: CollectorSettings,
+        topics: dict[str, Topic],
+        producer: AcknowledgedProducer,
+        metrics: Metrics,
+    ) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._keyring = Keyring(settings, topics)
+        self._bodies = BodyReader(settings.max_body, settings.read_within, Memory(settings.buffer))
+        window = Window(settings.window, settings.window_ids)
+        self._dispatch = Dispatch(producer, window, settings.dead_letters)
+
+    async def take(self, post: Post) -> Answer:
+        """Answer a POST, or raise the Refusal that is its answer."""
+        # 1. Who sends, where to, and not too fast?
+        client = self._keyring.client(post.headers)
+        topic = client.topic(post.topic)
+        client.check_rate()
+        arrival = Arrival(topic, _sender(client, post), _now())
+        # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
+        parsed = await self._parse(post, arrival)
+        client.count(len(parsed.events))
+        # 3. Send them, good ones to the topic and others to the dead letters; a repeated id is not sent again.
+        shipment = self._ship(parsed, arrival, key_from(post.headers.get(b"idempotency-key")))
+        single = parsed.single
+        del parsed  # only what is underway is in memory while Kafka is waited for
+        # 4. Wait until all in-sync replicas have them.
+        await shipment.wait(self._settings.answer_within)
+        # 5. Say what became of each.
+        results = shipment.results()
+        counts = tally(results)
+        self._count(topic, results, counts, shipment.size)
+        return answer(results, counts, single=single)
+
+    async def _parse(self, post: Post, arrival: Arrival) -> Parsed:
+        content_type = post.headers.get(b"content-type", JSON.encode()).decode("latin-1")
+        body = await self._bodies.read(post.headers, post.receive)
+        try:
+            return parse_body(body, content_type, arrival.topic.shape, self._settings.max_events)
+        except NotJson as error:
+            await self._keep(body, error, arrival)
+            raise
+
+    async def _keep(self, body: bytes, error: NotJson, arrival: Arrival) -> None:
+        """Keep a body that is not JSON among the dead letters, whole."""
+        shipment = Shipment(self._dispatch, arrival)
+        shipment.reject(body, error, *new_ids(1))
+        shipment.send()
+        await shipment.wait(self._settings.answer_within)
+        if shipment.results()[0].status != "rejected":
+            raise Busy(f"{error.message}, and it could not be kept: Kafka does not acknowledge", hint="send it again")
+
+    def _ship(self, parsed: Parsed, arrival: Arrival, key: str | None) -> Shipment:
+        shipment = Shipment(self._dispatch, arrival)
+        new = new_ids(len(parsed.events))
+        for index, event in enumerate(parsed.events):
+            if isinstance(event, Rejected):
+                shipment.reject(event.text, event.error, new[index])
+                continue
+            try:
+                own = arrival.topic.shape.take_id(event) or derived_id(key, index, single=parsed.single)
+            except RecordInvalid as error:
+                shipment.reject(arrival.topic.shape.encode(event), error, new[index])
+                continue
+            shipment.add(event, own or new[index], is_clients_id=own is not None)
+        shipment.send()
+        return shipment
+
+    def _count(self, topic: Topic, results: list[EventResult], counts: Tally, size: int) -> None:
+        self._metrics.counted(topic.name, counts, size)
+        if counts["accepted"] < len(results):
+            for result in results:
+                if result.error is not None:
+                    self._metrics.not_taken(result.error.code)
+
+
+def _sender(client: Client, post: Post) -> Sender:
+    return Sender(client.name, post.address, post.headers.get(b"user-agent", b"").decode("latin-1"))
+
+
+def _now() -> str:
+    """This moment in UTC, ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,113 @@
+"""From a body to events: one JSON object, an array of them, or one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from penstock.collector.refusals import NoEvents, NotJson, Refusal, TooLarge, Unsupported
+from penstock.collector.shape import NOT_SURELY, Event, EventShape
+from penstock.errors import RecordInvalid
+
+JSON = "application/json"
+JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines")
+
+_raw_items = msgspec.json.Decoder(list[msgspec.Raw])
+_SPACE = b" \t\r\n"
+
+
+class Rejected(NamedTuple):
+    """An event that does not fit its schema: its text and why."""
+
+    text: bytes
+    error: RecordInvalid
+
+
+class Parsed(NamedTuple):
+    """The events of a body in their order; `single` tells one object from an array or lines with one event."""
+
+    events: list[Event | Rejected]
+    single: bool
+
+
+def parse_body(body: bytes, content_type: str, shape: EventShape, most: int) -> Parsed:
+    """Decode and check every event; those that do not fit are Rejected, a body that is no JSON is NotJson."""
+    parsed = _parser_for(content_type)(body, shape)
+    if not parsed.events:
+        raise NoEvents("the body holds no event", hint="send a JSON object, an array of them, or one a line")
+    if len(parsed.events) > most:
+        raise TooLarge(f"the body holds more than {most:,} events", hint="send fewer events at once")
+    return parsed
+
+
+def _parser_for(content_type: str) -> Callable[[bytes, EventShape], Parsed]:
+    name, _, parameters = content_type.partition(";")
+    media_type = name.strip().lower()
+    charset = parameters.lower().replace(" ", "").replace('"', "").removeprefix("charset=")
+    if media_type in {JSON, *JSON_LINES} and charset in {"", "utf-8", "utf8"}:
+        return _parse_json if media_type == JSON else _parse_lines
+    raise Unsupported(
+        f"content type {content_type!r:.60} is not understood",
+        hint=f"use {JSON} or {JSON_LINES[0]}, in UTF-8",
+        headers={"accept-post": f"{JSON}, {JSON_LINES[0]}"},
+    )
+
+
+def _parse_json(body: bytes, shape: EventShape) -> Parsed:
+    start = body.lstrip(_SPACE)[:1]
+    if start == b"[":
+        return Parsed(_parse_array(body, shape), single=False)
+    if not start:
+        return Parsed([], single=True)
+    try:
+        return Parsed([shape.decode(body)], single=True)
+    except RecordInvalid as error:
+        _refuse_what_is_not_json(body)
+        return Parsed([Rejected(body, error)], single=True)
+
+
+def _parse_array(body: bytes, shape: EventShape) -> list[Event | Rejected]:
+    try:
+        return shape.decode_array(body)
+    except NOT_SURELY:
+        return _one_by_one(_items(body), shape)
+
+
+def _parse_lines(body: bytes, shape: EventShape) -> Parsed:
+    try:
+        return Parsed(shape.decode_lines(body), single=False)
+    except NOT_SURELY:
+        lines = (line.strip(_SPACE) for line in body.split(b"\n"))
+        return Parsed(_one_by_one(filter(None, lines), shape), single=False)
+
+
+def _one_by_one(texts: Iterable[bytes], shape: EventShape) -> list[Event | Rejected]:
+    return [_event_or_rejected(text, shape) for text in texts]
+
+
+def _event_or_rejected(text: bytes, shape: EventShape) -> Event | Rejected:
+    try:
+        return shape.decode(text)
+    except RecordInvalid as error:
+        return Rejected(text, error)
+
+
+def _items(body: bytes) -> list[bytes]:
+    try:
+        return [bytes(item) for item in _raw_items.decode(body)]
+    except NOT_SURELY as error:
+        raise _not_json(error) from error
+
+
+def _refuse_what_is_not_json(body: bytes) -> None:
+    try:
+        msgspec.json.decode(body)
+    except NOT_SURELY as error:
+        raise _not_json(error) from error
+
+
+def _not_json(error: Exception) -> Refusal:
+    text = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return NotJson(f"the body is not JSON: {text}")

@@ -1,0 +1,86 @@
+"""Running the collector: one process, or several that share a port and are replaced when they die."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import socket
+import tempfile
+import threading
+from functools import partial
+from multiprocessing import parent_process
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
+
+from penstock.collector.app import make_app
+from penstock.collector.config import CollectorSettings
+from penstock.collector.metrics import SHARED_DIRECTORY
+from penstock.collector.topics import load_topics
+from penstock.config import Settings
+from penstock.errors import PortInUse, UsageError
+
+_BACKLOG = 2048
+_KEEP_ALIVE_SECONDS = 30
+_LAST_BYTES_SECONDS = 5
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket on the address; PortInUse where another program has it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            hint = "stop the program that has it, or choose another with --port or ports.collector"
+            raise PortInUse(f"port {port} on {host} is in use", hint=hint) from error
+        hint = "collector.host is an address of this machine, ports.collector a port that you may open"
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}", hint=hint) from error
+
+
+def serve(settings: Settings, collector: CollectorSettings, listener: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT; then take no more, wait for Kafka's word on what was taken, and return."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn raises the signal again after its graceful end, for whoever handled it before: that is nobody's death.
+        signal.signal(number, lambda _number, _frame: None)
+    if collector.workers == 1:
+        uvicorn.Server(_config(settings, collector)).run([listener])
+        return
+    with tempfile.TemporaryDirectory(prefix="penstock-metrics-") as shared:
+        os.environ[SHARED_DIRECTORY] = shared
+        Multiprocess(_config(settings, collector), [listener]).run()
+
+
+def _config(settings: Settings, collector: CollectorSettings) -> uvicorn.Config:
+    return uvicorn.Config(
+        partial(_worker, settings, collector),
+        factory=True,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,
+        server_header=False,
+        workers=collector.workers,
+        limit_concurrency=collector.connections,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(collector.answer_within) + _LAST_BYTES_SECONDS,
+    )
+
+
+def _worker(settings: Settings, collector: CollectorSettings) -> ASGIApp:
+    """The application, made in the process that runs it."""
+    if (parent := parent_process()) is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    return make_app(settings, collector, load_topics(collector))
+
+
+def _end_with(parent: object) -> None:
+    """A worker whose parent was killed would hold the port forever."""
+    parent.join()  # type: ignore[attr-defined]
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,160 @@
+"""The events of a topic: JSON that fits the topic's Avro schema.
+
+msgspec decodes and checks in one go what it can express. Its yes is final. Its no, and every field of a richer type
+(arrays, maps, records, dates, wider unions), is for the schemas room to decide, which also says why a value does not
+fit.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from penstock.collector.ids import MAX_ID_LENGTH
+from penstock.collector.plain_types import RICH, plain_type
+from penstock.errors import RecordInvalid
+from penstock.schemas.avro.misfit import Misfit, first_misfit
+from penstock.schemas.avro.model import Field, RecordType
+from penstock.schemas.from_json import from_json, parse_json
+
+Event = Any
+"""One event as msgspec decoded it: a Struct made for the schema, which no type can name beforehand."""
+
+ID_FIELD = "event_id"
+
+NOT_SURELY = (msgspec.DecodeError, RecordInvalid, RecursionError, UnicodeDecodeError)
+"""What the decoding of many events raises when one of them, or the JSON itself, needs a closer look."""
+
+_JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
+
+
+class _Slot(NamedTuple):
+    """A field of the schema, and the Struct's attribute that holds it."""
+
+    attribute: str
+    field: Field
+
+
+class EventShape:
+    """Decodes, checks and encodes the events of one schema.
+
+    `time_field` may be left out of an event, or null: the server sets it. `event_id` may be given beside the
+    schema's fields, and is taken out.
+    """
+
+    def __init__(self, record: RecordType, *, key_field: str | None = None, time_field: str | None = None) -> None:
+        self._record = record
+        self._time_field = time_field
+        self._slots = [_Slot(f"field_{index}", field) for index, field in enumerate(record.fields)]
+        attributes = {slot.field.name: slot.attribute for slot in self._slots}
+        self._key = attributes[key_field] if key_field else None
+        self._time = attributes[time_field] if time_field else None
+        self._id = attributes.get(ID_FIELD, ID_FIELD)
+        self._id_is_extra = ID_FIELD not in attributes
+        self._rich = [slot for slot in self._slots if plain_type(slot.field.type) is RICH]
+        self.struct = self._make_struct(plain_type)
+        decoder = partial(msgspec.json.Decoder, float_hook=_exact_number)
+        self._one = decoder(self.struct)
+        self._array = decoder(list[self.struct])  # type: ignore[name-defined]
+        self._untyped = decoder(self._make_struct(lambda _type: RICH))
+        self.encode: Callable[[Event], bytes] = msgspec.json.Encoder(decimal_format="number").encode
+
+    def decode(self, text: bytes) -> Event:
+        """One event from its JSON text; RecordInvalid names the field and the value that do not fit."""
+        try:
+            return self._checked(self._one.decode(text))
+        except NOT_SURELY:
+            return self._look_closely(text)
+
+    def decode_array(self, text: bytes) -> list[Event]:
+        """All events of a JSON array, or one of the errors in NOT_SURELY."""
+        events = self._array.decode(text)
+        return [self._checked(event) for event in events] if self._rich else events
+
+    def decode_lines(self, text: bytes) -> list[Event]:
+        """All events of newline-delimited JSON, or one of the errors in NOT_SURELY."""
+        events = self._one.decode_lines(text)
+        return [self._checked(event) for event in events] if self._rich else events
+
+    def take_id(self, event: Event) -> str | None:
+        """The id that the event brought along; an `event_id` that is none of the schema's fields is taken out."""
+        event_id = getattr(event, self._id)
+        if self._id_is_extra and event_id is not UNSET:
+            event.event_id = UNSET
+        if not isinstance(event_id, str):
+            return None
+        if not 1 <= len(event_id) <= MAX_ID_LENGTH:
+            raise RecordInvalid(f"{ID_FIELD}: {event_id[:60]!r} is not 1 to {MAX_ID_LENGTH} characters long")
+        return event_id
+
+    def set_time(self, event: Event, now: str) -> None:
+        """Stamp an event that has no time of its own."""
+        if self._time is not None and getattr(event, self._time) is None:
+            setattr(event, self._time, now)
+
+    def key_of(self, event: Event) -> bytes | None:
+        """The record's key: the text of the key field."""
+        key = getattr(event, self._key) if self._key else None
+        return None if key is None else str(key).encode()
+
+    def _make_struct(self, type_of: Callable[[Any], Any]) -> type[msgspec.Struct]:
+        fields = [self._struct_field(slot, type_of(slot.field.type)) for slot in self._slots]
+        if self._id_is_extra:
+            fields.append((ID_FIELD, str | None | UnsetType, UNSET))
+        name = self._record.name.rpartition(".")[2]
+        names = {slot.attribute: slot.field.name for slot in self._slots}
+        return msgspec.defstruct(name, fields, rename=names, kw_only=True, forbid_unknown_fields=True)
+
+    def _struct_field(self, slot: _Slot, kind: Any) -> Any:  # noqa: ANN401 - what defstruct takes is a tuple of many forms
+        if slot.field.name == self._time_field:
+            return (slot.attribute, kind | None, None)
+        if not slot.field.has_default:
+            return (slot.attribute, kind)
+        if isinstance(slot.field.default, list | dict):
+            return (slot.attribute, kind, msgspec.field(default_factory=partial(copy.deepcopy, slot.field.default)))
+        return (slot.attribute, kind, slot.field.default)
+
+    def _checked(self, event: Event) -> Event:
+        """The event, if its fields of richer types fit."""
+        for attribute, field in self._rich:
+            value = getattr(event, attribute)
+            misfit = first_misfit(from_json(value, field.type), field.type, field.name)
+            if misfit and not (field.has_default and value == field.default):
+                raise _invalid(misfit)
+        return event
+
+    def _look_closely(self, text: bytes) -> Event:
+        value = parse_json(text)
+        if not isinstance(value, dict):
+            raise RecordInvalid(f"{text.decode():.60} is not a JSON object, as an event must be")
+        self._leave_out_what_the_schema_does_not_say(value)
+        misfit = first_misfit(from_json(value, self._record), self._record)
+        if misfit:
+            raise _invalid(misfit)
+        return self._untyped.decode(text)
+
+    def _leave_out_what_the_schema_does_not_say(self, value: dict[str, Any]) -> None:
+        if self._time_field and value.get(self._time_field) is None:
+            value[self._time_field] = ""
+        if self._id_is_extra and not isinstance(event_id := value.pop(ID_FIELD, None), str | None):
+            raise _invalid(Misfit(ID_FIELD, f"{event_id!r:.60} is not a string"))
+
+
+def _exact_number(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text:.60} is out of range") from None
+
+
+def _invalid(misfit: Misfit) -> RecordInvalid:
+    """The refusal in the words of JSON."""
+    word, space, rest = misfit.message.partition(" ")
+    message = _JSON_WORDS.get(word, word) + space + rest
+    return RecordInvalid(f"{misfit.path}: {message}" if misfit.path else message, hint=misfit.hint)
