@@ -33,7 +33,7 @@ def list_groups(as_json: JsonOption = False) -> None:
         columns = ("group", "state", "protocol", right("members"), right("lag"))
         show_table(columns, map(_group_row, groups))
     else:
-        out.print("no groups yet; [bold]penstock consume TOPIC --group NAME[/] makes one")
+        out.print("no groups, or none that you may see; [bold]penstock consume TOPIC --group NAME[/] makes one")
 
 
 def _group_row(group: Group) -> tuple[object, ...]:

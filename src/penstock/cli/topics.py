@@ -46,7 +46,7 @@ def list_topics(
         columns = ("topic", right("partitions"), right("replication"), right("records"), "under-replicated")
         show_table(columns, map(_topic_row, topics))
     else:
-        out.print("no topics yet; [bold]penstock topics create[/] makes one")
+        out.print("no topics, or none that you may see; [bold]penstock topics create[/] makes one")
 
 
 def _topic_row(topic: TopicSummary) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
-from penstock.errors import DeliveryFailed, KafkaRefused, NotAuthorized, OperationTimedOut, PenstockError, TopicNotFound
+from penstock.errors import DeliveryFailed, KafkaRefused, NotAuthorized, OperationTimedOut, PenstockError
 from penstock.events.record import Partition, TopicName
 from penstock.kafka import consumer_options, producer_options
 from penstock.kafka.admin import Admin
@@ -51,9 +51,11 @@ def temporary_topic(admin: Admin, replication: int) -> Iterator[TopicName]:
     try:
         create_topic(admin, topic, partitions=1, replication=replication, settings=_TOPIC_SETTINGS)
         yield topic
-    finally:
-        with suppress(TopicNotFound):
+    except BaseException:
+        with suppress(PenstockError):
             delete_topic(admin, topic)
+        raise
+    delete_topic(admin, topic)
 
 
 def _refuse_undeletable(admin: Admin) -> None:
