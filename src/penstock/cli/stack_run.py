@@ -16,6 +16,7 @@ from penstock.cli.secure_view import show_users
 from penstock.cli.signals import ends_by_signal
 from penstock.cli.stack_view import Lines, how_to_reach, live_table, near, parts_table, shown_download
 from penstock.config import Settings
+from penstock.local.control import refuse_running
 from penstock.local.jars import JarCache
 from penstock.local.parts import files_needed
 from penstock.local.stack import Stack, StackOptions, addresses_in
@@ -45,6 +46,7 @@ def run_until_stopped(options: StackOptions, chosen: Settings) -> None:
 
 def start_in_background(options: StackOptions, chosen: Settings) -> None:
     """Run this same command without `--detach` in a session of its own, and return once it is ready."""
+    refuse_running(chosen.data)
     fetch_jars(options, chosen)
     began = time.monotonic()
     logs = chosen.data / "logs"

@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.errors import AlreadyRunning, DataMismatch, DiskFull
 from penstock.local.files import write_private
-from penstock.local.state import kill_leftovers, read_state, remove_state
+from penstock.local.state import StackState, kill_leftovers, read_state, remove_state
 
 LOCK_FILE = "stack.lock"
 VERSIONS_FILE = "versions.json"
@@ -50,13 +50,15 @@ def _locked(data: Path) -> IO[str]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         lock.close()
-        state = read_state(data)
-        who = f" (pid {state.supervisor.pid})" if state else ""
-        raise AlreadyRunning(
-            f"a stack runs on {data} already{who}",
-            hint="`penstock status` shows it, `penstock down` stops it, --data starts another elsewhere",
-        ) from None
+        raise already_running(data, read_state(data)) from None
     return lock
+
+
+def already_running(data: Path, state: StackState | None) -> AlreadyRunning:
+    """The error for a directory that a stack has."""
+    who = f" (pid {state.supervisor.pid})" if state else ""
+    hint = "`penstock status` shows it, `penstock down` stops it, --data starts another elsewhere"
+    return AlreadyRunning(f"a stack runs on {data} already{who}", hint=hint)
 
 
 def clear_stale(data: Path, notice: Callable[[str], None]) -> None:

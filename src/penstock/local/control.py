@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psutil
 
-from penstock.errors import AlreadyRunning, NotRunning
-from penstock.local.claim import VERSIONS_FILE
+from penstock.errors import NotRunning
+from penstock.local.claim import VERSIONS_FILE, already_running
 from penstock.local.state import StackState, kill_leftovers, read_state, remove_state
 
 STOP_SECONDS = 60.0
@@ -25,6 +25,13 @@ def running_stack(data: Path) -> StackState:
             hint="`penstock up` starts it again, `penstock down` clears what it left",
         )
     return state
+
+
+def refuse_running(data: Path) -> None:
+    """Refuse to start, or to remove, what runs."""
+    state = read_state(data)
+    if state is not None and state.is_alive():
+        raise already_running(data, state)
 
 
 def stop_stack(data: Path) -> str:
@@ -64,7 +71,5 @@ def check_wipeable(data: Path) -> None:
 def wipe_data(data: Path) -> None:
     """Remove a stopped stack's data and logs."""
     check_wipeable(data)
-    state = read_state(data)
-    if state is not None and state.is_alive():
-        raise AlreadyRunning(f"a stack runs on {data}", hint="`penstock down` stops it")
+    refuse_running(data)
     shutil.rmtree(data)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import shutil
-import tarfile
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.config import Settings
-from penstock.errors import JarRefused
+from penstock.errors import DiskFull, JarRefused
 from penstock.local.ivy import Source, retrieve, source_of
 from penstock.local.lock import LockedFile, files_of, shipped_lock
+from penstock.local.unpack import unpack
+
+_ROOM = 3
+_MIB = 1024 * 1024
 
 OnProgress = Callable[[int, int], None]
 """Called with the bytes that are here and the bytes that are wanted."""
@@ -71,6 +73,7 @@ class JarCache:
 
     def _download(self, missing: Sequence[LockedFile], on_progress: OnProgress) -> None:
         total = sum(file.size for file in missing)
+        _check_room(self._root, total)
         incoming = self._root / "incoming"
         coordinates = [file.coordinate for file in missing]
         finished = retrieve(coordinates, incoming, self._source, lambda done: on_progress(min(done, total), total))
@@ -98,19 +101,14 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def unpack(archive: Path, directory: Path) -> None:
-    """Unpack an archive so that its directory is there whole or not at all; names that lead outside are refused."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
-        inside = Path(scratch, "inside")
-        try:
-            with tarfile.open(archive) as tar:
-                tar.extractall(inside, filter="data")
-        except tarfile.TarError as error:
-            raise JarRefused(
-                f"{archive} cannot be unpacked: {error}", hint="remove the file and start again"
-            ) from error
-        inside.rename(directory)
+def _check_room(directory: Path, total: int) -> None:
+    """A download lies here twice for a while, as Ivy keeps it and in the cache, and archives are unpacked too."""
+    free = shutil.disk_usage(directory).free
+    if free < _ROOM * total:
+        raise DiskFull(
+            f"{free // _MIB} MiB are free for {directory}, and the download needs {_ROOM * total // _MIB} MiB",
+            hint="free some room, or name another cache in the settings",
+        )
 
 
 def _is_here(path: Path, file: LockedFile) -> bool:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.config import Settings
+from penstock.errors import UsageError
 from penstock.local.jars import JarCache
 from penstock.local.ports import free_ports, next_free_ports
 from penstock.local.secure import secured
 from penstock.local.security import Security
+
+BROKERS = (1, 3)
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,11 @@ class StackOptions:
     s3: bool = False
     secure: bool = False
     broker_settings: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a number of brokers that makes no sense on one machine."""
+        if self.brokers not in BROKERS:
+            raise UsageError(f"{self.brokers} brokers are not possible", hint="choose 1 or 3")
 
 
 @dataclass(frozen=True)

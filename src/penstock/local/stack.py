@@ -22,8 +22,6 @@ from penstock.local.state import PartState, Phase, StackState, own_process, remo
 
 __all__ = ["Stack", "StackOptions"]
 
-BROKERS = (1, 3)
-
 
 class Stack:
     """The systems that the options ask for, on the ports and in the directory that the settings name.
@@ -56,8 +54,6 @@ class Stack:
 
     def start(self) -> None:
         """Start everything and return when all is ready; whatever fails, nothing is left running."""
-        if self._options.brokers not in BROKERS:
-            raise UsageError(f"{self._options.brokers} brokers are not possible", hint="choose 1 or 3")
         self._claim = Claim(self._settings.data.absolute(), _facts(self._options), self._notice)
         try:
             self._site = survey(self._options, self._settings)

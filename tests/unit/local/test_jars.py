@@ -9,8 +9,9 @@ import pytest
 
 from penstock.errors import JarRefused
 from penstock.local.ivy import Source, module_xml, proxy_options, settings_xml
-from penstock.local.jars import JarCache, unpack
+from penstock.local.jars import JarCache
 from penstock.local.lock import Coordinate, LockedFile
+from penstock.local.unpack import unpack
 
 CONTENT = b"the content of a jar"
 SLF4J = Coordinate("org.slf4j", "slf4j-api", "1.7.36")

@@ -54,6 +54,7 @@ def _environment(site: Site) -> dict[str, str]:
             QUARKUS_HTTP_PORT=site.apicurio_port,
             QUARKUS_MANAGEMENT_HOST="127.0.0.1",
             QUARKUS_MANAGEMENT_PORT=site.apicurio_health_port,
+            QUARKUS_HTTP_ACCESS_LOG_ENABLED="false",
             APICURIO_STORAGE_KIND="sql",
             APICURIO_STORAGE_SQL_KIND="postgresql",
             APICURIO_DATASOURCE_URL=database,
