@@ -216,7 +216,7 @@ def test_closing_reports_what_was_not_delivered_so_that_it_can_be_sent_again(
         sending.close(timeout=0.1)
     by_key = {record.key: record for record in report.value.records}
     one, unkeyed = by_key["one"], by_key[None]
-    assert (one.value, one.timestamp, one.headers) == ({"count": 1}, 1_700_000_000_000, [("origin", "test")])
+    assert (one.value, one.timestamp, one.headers) == ({"count": 1}, 1_700_000_000_000, [("origin", b"test")])
     assert (unkeyed.value, unkeyed.partition) == ({"count": 2}, 3)
     assert by_key["gone"].value is TOMBSTONE
     assert isinstance(one.reason, DeliveryFailed)
@@ -291,6 +291,7 @@ def test_closing_twice_is_fine_and_sending_afterwards_is_refused(producer: MakeP
     sending = producer()
     sending.close()
     sending.close()
+    sending.flush()
     with pytest.raises(UsageError, match="the producer for numbers is closed"):
         sending.send({"count": 1})
 
@@ -314,6 +315,7 @@ def test_a_partition_that_the_topic_does_not_have_is_refused(producer: MakeProdu
         ({"timestamp": "noon"}, "timestamp: 'noon' is not"),
         ({"headers": {"a": 5}}, "header 'a': 5 is not"),
         ({"headers": [(5, b"")]}, "header 5: b'' is not"),
+        ({"headers": {"a": "\ud800"}}, "header 'a': .* is not"),
         ({"key": 5}, "key: 5 is not string"),
     ],
 )

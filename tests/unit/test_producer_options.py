@@ -44,10 +44,13 @@ def test_what_is_passed_through_wins_over_settings_and_those_over_names() -> Non
         ({"acks": 0}, "acks=0 conflicts with idempotent=True"),
         ({"retries": 0}, "retries=0 conflicts with idempotent=True, which needs at least one retry"),
         ({"max_in_flight": 6}, "max_in_flight=6 conflicts with idempotent=True"),
+        ({"acks": 2}, "acks=2 is not a choice"),
+        ({"linger_ms": "soon"}, "linger.ms: 'soon' is not a number"),
+        ({"delivery_timeout": 0}, "leaves no time to deliver"),
         ({"linger_ms": 3000, "delivery_timeout": 2}, "linger_ms=3000 leaves no time .* delivery_timeout=2 s"),
     ],
 )
-def test_a_conflict_is_refused_and_says_what_conflicts(named: dict[str, Any], message: str) -> None:
+def test_a_conflict_or_nonsense_is_refused_and_says_what_conflicts(named: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         options(**named)
 
@@ -57,6 +60,14 @@ def test_a_conflict_in_what_is_passed_through_is_found_too() -> None:
         options({"acks": 1})
     with pytest.raises(UsageError, match="acks=0 conflicts"):
         options(settings=Settings(kafka={"acks": 0}))
+    with pytest.raises(UsageError, match="max_in_flight=9 conflicts"):
+        options({"max.in.flight.requests.per.connection": 9})
+
+
+def test_a_setting_passed_by_another_of_its_names_replaces_the_default() -> None:
+    made = options({"message.timeout.ms": "5000", "compression.codec": "gzip"})
+    assert (made["delivery.timeout.ms"], made["compression.type"]) == (5000, "gzip")
+    assert "message.timeout.ms" not in made
 
 
 @pytest.mark.parametrize(("name", "hint"), [("ack", "did you mean acks?"), ("zzz", "options={...}")])

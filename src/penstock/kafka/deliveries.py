@@ -15,7 +15,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message
 
 from penstock.errors import PenstockError, Undelivered, UndeliveredRecord
 from penstock.events.record import Offset, Origin, Partition, Receipt, TopicName
-from penstock.kafka.errors import translate
+from penstock.kafka.errors import Right, translate
 from penstock.kafka.keys import Serde
 from penstock.kafka.outbox import Extras, OnReport, size
 
@@ -42,6 +42,11 @@ class Tombstone(Enum):
 
 
 TOMBSTONE: Final = Tombstone.TOMBSTONE
+
+
+def write_right(topic: str) -> Right:
+    """What a producer's user must be granted."""
+    return Right("WRITE", "topic", topic)
 
 
 def receipt(message: Message) -> Receipt:
@@ -90,8 +95,9 @@ def settling(future: asyncio.Future[Receipt]) -> OnDelivery:
 class Failures:
     """Keeps the records that nobody else was told of: counted, logged once, and given out in one report."""
 
-    def __init__(self, topic: str, key: Serde, value: Serde) -> None:
+    def __init__(self, topic: str, key: Serde, value: Serde, user: str = "") -> None:
         self._topic = topic
+        self._user = user
         self._key = key
         self._value = value
         self._lock = Lock()
@@ -128,9 +134,10 @@ class Failures:
     def _note(self, record: UndeliveredRecord) -> None:
         with self._lock:
             self._count += 1
+            first = self._count == 1
             if len(self._records) < KEPT_RECORDS:
                 self._records.append(record)
-        if self._count == 1:
+        if first:
             _log.error("records are not delivered; %s (further ones are counted until the next report)", record.reason)
 
     def _undelivered(self, error: KafkaError, message: Message, extras: Extras) -> UndeliveredRecord:
@@ -151,5 +158,5 @@ class Failures:
 
     def _reason(self, error: KafkaError, message: Message) -> PenstockError:
         plain = KafkaError(error.code(), _PLAIN.get(error.code(), error.str()))
-        sent = size(message.value(), message.key())
-        return translate(plain, f"sending {sent} to {self._topic}", topic=self._topic)
+        tried = f"sending {size(message.value(), message.key())} to {self._topic}"
+        return translate(plain, tried, needs=[write_right(self._topic)], user=self._user, topic=self._topic)

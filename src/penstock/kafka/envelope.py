@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 
 from penstock.errors import RecordInvalid
@@ -31,12 +32,13 @@ def _milliseconds(timestamp: object) -> int:
 
 
 def _pairs(headers: Headers) -> HeaderPairs:
-    pairs = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
-    for name, value in pairs:
-        _check_header(name, value)
-    return pairs
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return [_pair(name, value) for name, value in pairs]
 
 
-def _check_header(name: object, value: object) -> None:
-    if not isinstance(name, str) or not isinstance(value, str | bytes | None):
-        raise RecordInvalid(f"header {name!r}: {value!r} is not text, bytes or None")
+def _pair(name: object, value: object) -> tuple[str, str | bytes | None]:
+    """A header with its text in UTF-8; text that has no such form is refused like any other wrong value."""
+    if isinstance(name, str) and isinstance(value, str | bytes | None):
+        with suppress(UnicodeEncodeError):
+            return name.encode().decode(), value.encode() if isinstance(value, str) else value
+    raise RecordInvalid(f"header {name!r}: {value!r} is not text, bytes or None")

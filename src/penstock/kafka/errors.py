@@ -105,7 +105,7 @@ def translate(
     if kind is None:
         kind = OperationTimedOut if error.retriable() else KafkaRefused
     denied = kind is NotAuthorized and needs
-    text = _lacking(error, needs, user) if denied else _CONNECTION_STATE.sub("", error.str())
+    text = _lacking(error, needs, user) if denied else _CONNECTION_STATE.sub("", error.str().strip())
     return kind(f"{tried}: {text}", hint=hint, kafka_error=error.name(), **details)
 
 

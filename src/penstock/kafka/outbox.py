@@ -68,7 +68,7 @@ class Outbox:
 
     def flush(self, timeout: float) -> int:
         """Send what lingers and wait for its reports; how many are still missing when the time is over."""
-        return self.handle.flush(timeout)
+        return 0 if self._closed.is_set() else self.handle.flush(timeout)
 
     def close(self, timeout: float) -> None:
         """Flush, give up what is not delivered within the time-out, and let the handle go."""

@@ -13,9 +13,8 @@ from typing import Any, Self, Unpack
 from penstock.config import Settings
 from penstock.errors import OperationTimedOut, PenstockError, Undelivered, UndeliveredRecord, UsageError
 from penstock.events.record import Receipt
-from penstock.kafka.deliveries import TOMBSTONE, Failures, OnDelivery, Outcome, guarded, settling
+from penstock.kafka.deliveries import TOMBSTONE, Failures, OnDelivery, Outcome, guarded, settling, write_right
 from penstock.kafka.envelope import Headers, Timestamp, extras
-from penstock.kafka.errors import Right
 from penstock.kafka.keys import KeyType, key_serde
 from penstock.kafka.options import choose_settings
 from penstock.kafka.outbox import ANY_PARTITION, Outbox
@@ -39,7 +38,8 @@ class Producer:
     chosen by name stands in `ProducerOptions`; `options` passes anything on to librdkafka.
 
     Making one connects: BrokerUnavailable, TopicNotFound, RegistryUnavailable, SchemaIncompatible and the like are
-    raised here, within the settings' time-out. Use it as a context, or `close` it, to know that all was delivered.
+    raised here, within the settings' time-out. Use it as a context, or `close` it, to know that all was delivered;
+    one that is forgotten is closed when the program ends, and logs what was not.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Producer:
         values = own_serde(serializer) if serializer else serdes.values(schema, subject, version)
         keys = key_serde(key_type) if key_schema is None else serdes.keys(key_schema)
         self._encode, self._encode_key = values.encode, keys.encode
-        self._failures = Failures(topic, keys, values)
+        self._failures = Failures(topic, keys, values, str(self._settings.kafka.get("sasl.username", "")))
         self._connect(handle_options, own_partitioner, buffer_timeout)
 
     def send(
@@ -216,7 +216,7 @@ class Producer:
         )
         lookup = TopicLookup(self._outbox.handle, self.topic, self._settings, watch)
         try:
-            lookup.partition_count(Right("WRITE", "topic", self.topic))
+            lookup.partition_count(write_right(self.topic))
         except PenstockError:
             self._outbox.close(0)
             raise

@@ -53,6 +53,16 @@ _OPTIONS = {
 }
 
 
+_ALIASES = {
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "max.in.flight.requests.per.connection": "max.in.flight",
+    "queue.buffering.max.ms": "linger.ms",
+    "compression.codec": "compression.type",
+    "message.timeout.ms": "delivery.timeout.ms",
+}
+
+
 def librdkafka_options(
     settings: Settings, given: ProducerOptions, partitioner: str, passed: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -60,12 +70,12 @@ def librdkafka_options(
     _refuse_unknown(given)
     options = {option.setting: option.default for option in _OPTIONS.values()}
     options |= {_OPTIONS[name].setting: value for name, value in given.items()}
-    options["delivery.timeout.ms"] = int(float(options["delivery.timeout.ms"]) * 1000)
+    options["delivery.timeout.ms"] = _number(options, "delivery.timeout.ms") * 1000
     options |= {"partitioner": partitioner, "sticky.partitioning.linger.ms": 0}
-    options |= {**client_options(settings), **passed}
-    options = user_options(options)
+    options |= {_ALIASES.get(name, name): value for name, value in {**client_options(settings), **passed}.items()}
+    options["delivery.timeout.ms"] = int(_number(options, "delivery.timeout.ms"))
     _refuse_conflicts(options)
-    return options
+    return user_options(options)
 
 
 def _refuse_unknown(given: Mapping[str, Any]) -> None:
@@ -75,28 +85,34 @@ def _refuse_unknown(given: Mapping[str, Any]) -> None:
 
 
 def _refuse_conflicts(options: Mapping[str, Any]) -> None:
-    if options["enable.idempotence"] == "true":
-        _refuse_unsafe(options)
-    if float(options["linger.ms"]) >= float(options["delivery.timeout.ms"]):
+    acks, linger, timeout = options["acks"], _number(options, "linger.ms"), _number(options, "delivery.timeout.ms")
+    if str(acks) not in {"all", "-1", "0", "1"}:
+        raise UsageError(f"acks={acks} is not a choice", hint="choose 'all', 1 or 0")
+    if linger >= timeout:
         raise UsageError(
-            f"linger_ms={options['linger.ms']} leaves no time to deliver within"
-            f" delivery_timeout={int(options['delivery.timeout.ms']) / 1000:g} s",
+            f"linger_ms={linger:g} leaves no time to deliver within delivery_timeout={timeout / 1000:g} s",
             hint="lower linger_ms or raise delivery_timeout",
         )
+    if str(options["enable.idempotence"]).lower() == "true":
+        _refuse_unsafe(str(acks), _number(options, "retries"), _number(options, "max.in.flight"))
 
 
-def _refuse_unsafe(options: Mapping[str, Any]) -> None:
-    needed = {
-        f"acks={options['acks']}": ("acks='all'", str(options["acks"]) in {"all", "-1"}),
-        f"retries={options['retries']}": ("at least one retry", int(options["retries"]) > 0),
-        f"max_in_flight={options['max.in.flight']}": (
-            f"{_MAX_IDEMPOTENT_IN_FLIGHT} requests in flight at most",
-            int(options["max.in.flight"]) <= _MAX_IDEMPOTENT_IN_FLIGHT,
-        ),
+def _refuse_unsafe(acks: str, retries: float, in_flight: float) -> None:
+    needs = {
+        f"acks={acks}": ("acks='all'", acks in {"all", "-1"}),
+        f"retries={retries:g}": ("at least one retry", retries > 0),
+        f"max_in_flight={in_flight:g}": ("5 requests in flight at most", in_flight <= _MAX_IDEMPOTENT_IN_FLIGHT),
     }
-    for choice, (need, met) in needed.items():
+    for choice, (need, met) in needs.items():
         if not met:
             raise UsageError(
                 f"{choice} conflicts with idempotent=True, which needs {need}",
                 hint="say idempotent=False as well, if repeated or reordered records are acceptable",
             )
+
+
+def _number(options: Mapping[str, Any], setting: str) -> float:
+    try:
+        return float(options[setting])
+    except (TypeError, ValueError):
+        raise UsageError(f"{setting}: {options[setting]!r} is not a number", hint="see ProducerOptions") from None
