@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from penstock.cli.main import main
 from penstock.config import Settings, load_settings
 from penstock.local.ports import free_ports
 from penstock.local.stack import Stack, StackOptions
@@ -71,3 +73,33 @@ def settings(stack: Running) -> Settings:
 def topic(request: pytest.FixtureRequest) -> str:
     """A name that no other test uses."""
     return f"{request.node.originalname or 'topic'}-{uuid.uuid4().hex[:8]}"[-200:]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did: its exit code, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+RunCommand = Callable[..., Ran]
+
+
+@pytest.fixture
+def run_command(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> RunCommand:
+    """Run `penstock` with these words in this process, from an empty directory, against the session's stack."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object, bootstrap: str = settings.bootstrap) -> Ran:
+        given = ["penstock", "--bootstrap", bootstrap, "--registry", settings.registry, *map(str, words)]
+        monkeypatch.setattr(sys, "argv", given)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return Ran(int(ended.value.code or 0), printed.out, printed.err)
+
+    return run

@@ -14,7 +14,7 @@ from confluent_kafka.admin import OffsetSpec
 from penstock.events.record import GroupName, Offset, Partition, TopicName
 from penstock.kafka.admin import Admin
 from penstock.kafka.coordinator import when_coordinator_settles
-from penstock.kafka.errors import Right, translate
+from penstock.kafka.errors import Right, translated
 from penstock.kafka.options import client_options
 from penstock.kafka.watch import ConnectionWatch
 
@@ -74,10 +74,15 @@ def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId,
     tried = f"setting the offsets of group '{group}'"
     needs = [Right("READ", "group", group), *_rights("READ", offsets)]
     request = [ConsumerGroupTopicPartitions(group, places)]
-    for answer in admin.ask_each(admin.client.alter_consumer_group_offsets, request, tried=tried, needs=needs).values():
-        refused = next((place.error for place in answer.topic_partitions if place.error), None)
-        if refused:
-            raise translate(refused, tried, needs=needs, user=admin.user)
+
+    def commit() -> None:
+        answers = admin.ask_each(admin.client.alter_consumer_group_offsets, request, tried=tried, needs=needs)
+        for place in (place for answer in answers.values() for place in answer.topic_partitions):
+            if place.error is not None:
+                raise KafkaException(place.error)
+
+    with translated(tried, needs=needs, user=admin.user):
+        when_coordinator_settles(commit, time.monotonic() + admin.settings.timeout)
 
 
 def _listed(admin: Admin, partitions: Collection[PartitionId], spec: OffsetSpec) -> Offsets:
