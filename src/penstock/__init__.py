@@ -4,12 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock.events.record import ConsumerRecord
+    from penstock.kafka.consumer import Consumer
     from penstock.kafka.deliveries import TOMBSTONE
     from penstock.kafka.producer import Producer
 
-__all__ = ["TOMBSTONE", "Producer"]
+__all__ = ["TOMBSTONE", "Consumer", "ConsumerRecord", "Producer"]
 
 _HOMES = {
+    "Consumer": "penstock.kafka.consumer",
+    "ConsumerRecord": "penstock.events.record",
     "TOMBSTONE": "penstock.kafka.deliveries",
     "Producer": "penstock.kafka.producer",
 }

@@ -1,0 +1,69 @@
+"""Commit policies: how a group's place is moved past what was processed, and when.
+
+| commit | the broker is told                                  | a crash repeats, at most                        |
+|--------|-----------------------------------------------------|-------------------------------------------------|
+| auto   | in the background, `every` so many seconds          | what was processed in the last `every` seconds  |
+| async  | when the caller comes back, without waiting         | as sync, and what was on its way to the broker  |
+| sync   | when the caller comes back, waiting for its answer  | what was processed since the last commit:       |
+|        |                                                     | one record, one batch or `every` seconds' worth |
+| none   | only by `commit()`                                  | what `commit()` was not called for              |
+
+No policy loses a record: only what the caller is done with is ever committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.errors import UsageError
+
+How = Literal["auto", "sync", "async", "none"]
+Every = Literal["record", "batch"] | float
+
+_AUTO_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class CommitPolicy:
+    """How a group's place is moved, and how often."""
+
+    how: How
+    every: Every
+
+    def due(self, seconds: float, *, batch_ends: bool) -> bool:
+        """Whether to commit now, so many seconds after the last time."""
+        if self.how == "none":
+            return False
+        if self.every == "batch":
+            return batch_ends
+        return self.every == "record" or seconds >= float(self.every)
+
+
+def commit_policy(how: How | None, every: Every | None, *, group: str | None) -> CommitPolicy:
+    """The policy that the caller's words stand for; refuses words that do not go together."""
+    if group is None:
+        if how not in {None, "none"}:
+            raise UsageError(f"commit={how!r} needs a group", hint="name one with group=, or leave commit out")
+        how = "none"
+    how = how or "auto"
+    if how not in {"auto", "sync", "async", "none"}:
+        raise UsageError(f"commit={how!r} is not a way to commit", hint="choose auto, sync, async or none")
+    if every is None:
+        return CommitPolicy(how, _AUTO_SECONDS if how == "auto" else "batch")
+    _check_every(how, every)
+    return CommitPolicy(how, every)
+
+
+def _check_every(how: How, every: Every) -> None:
+    named = every in {"record", "batch"}
+    if how == "none":
+        raise UsageError(
+            f"every={every!r} says nothing with commit='none'", hint="leave it out, or choose sync or async"
+        )
+    if how == "auto" and named:
+        raise UsageError(
+            f"commit='auto' goes by seconds, not by every={every!r}", hint="choose commit='sync' or 'async'"
+        )
+    if not named and not (isinstance(every, int | float) and every > 0):
+        raise UsageError(f"every={every!r} is not 'record', 'batch' or a number of seconds")

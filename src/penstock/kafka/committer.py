@@ -1,0 +1,121 @@
+"""Telling the broker how far a group has come, and what its answer means."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from time import monotonic, sleep
+
+from confluent_kafka import Consumer as Handle
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from penstock.errors import CommitFailed, PenstockError, Transient
+from penstock.events.record import Offset
+from penstock.kafka.commits import CommitPolicy
+from penstock.kafka.errors import Right, translate
+from penstock.kafka.offsets import Offsets, partition_id
+from penstock.kafka.progress import Progress
+
+Failures = deque[Exception]
+
+_EXPELLED_HINT = "the group went on without this member, and another, perhaps of the same instance_id, has its records"
+_RETRIES = 20
+_RETRY_SECONDS = 0.1
+_REBALANCING = {KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION}
+"""The group is between two assignments: librdkafka sends a commit behind a rejoin that makes its generation old."""
+
+_EXPELLED = {
+    KafkaError.UNKNOWN_MEMBER_ID,
+    KafkaError.FENCED_INSTANCE_ID,
+    KafkaError.STALE_MEMBER_EPOCH,
+    KafkaError._ASSIGNMENT_LOST,  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._FATAL,  # noqa: SLF001 - as above
+}
+
+
+class Committer:
+    """Moves the group's place past what was processed, as the policy says.
+
+    What is refused stays uncommitted and goes with the next commit. What goes wrong with commits that nobody waits
+    for is left in `failures`.
+    """
+
+    def __init__(
+        self, handle: Handle, group: str, policy: CommitPolicy, progress: Progress, failures: Failures
+    ) -> None:
+        self._handle = handle
+        self._group = group
+        self._policy = policy
+        self._progress = progress
+        self._failures = failures
+        self._last = monotonic()
+
+    def commit_if_due(self, *, batch_ends: bool = False) -> None:
+        """Commit what is processed, if the policy says that it is time."""
+        if self._policy.due(monotonic() - self._last, batch_ends=batch_ends):
+            self.commit(wait=self._policy.how == "sync")
+
+    def commit_in_background(self) -> None:
+        """Commit if it is time and the policy does not wait for the caller to come back."""
+        if self._policy.how == "auto":
+            self.commit_if_due()
+
+    def commit(self, *, wait: bool) -> None:
+        """Commit what is processed; with `wait`, until the broker answers, and a refusal is raised."""
+        self._last = monotonic()
+        offsets = self._progress.uncommitted()
+        if not offsets:
+            return
+        self._progress.commit(offsets)
+        places = [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
+        if wait:
+            self._commit_and_wait(places)
+        else:
+            self._commit_and_go_on(places)
+
+    def answered(self, error: KafkaError | None, places: Sequence[TopicPartition]) -> None:
+        """Take in the broker's answer to a commit that nobody waited for."""
+        for reason, refused in _refusals(error, places).items():
+            failure = self._refused(reason, refused)
+            is_retried = reason.code() in _REBALANCING or (
+                self._policy.how == "auto" and isinstance(failure, Transient)
+            )
+            if not is_retried:
+                self._failures.append(failure)
+
+    def _commit_and_wait(self, places: list[TopicPartition]) -> None:
+        for retries_left in range(_RETRIES, -1, -1):
+            try:
+                self._handle.commit(offsets=places, asynchronous=False)
+            except KafkaException as failure:
+                error = failure.args[0]
+                if error.code() not in _REBALANCING or not retries_left:
+                    raise self._refused(error, _offsets(places)) from failure
+                sleep(_RETRY_SECONDS)
+            else:
+                return
+
+    def _commit_and_go_on(self, places: list[TopicPartition]) -> None:
+        try:
+            self._handle.commit(offsets=places, asynchronous=True)
+        except KafkaException as failure:
+            self.answered(failure.args[0], places)
+
+    def _refused(self, error: KafkaError, offsets: Offsets) -> PenstockError:
+        self._progress.refuse(offsets)
+        places = ", ".join(f"{partition} at {offset}" for partition, offset in offsets.items())
+        tried = f"committing {places} for group '{self._group}'"
+        if error.code() in _REBALANCING | _EXPELLED:
+            return CommitFailed(f"{tried}: {error.str()}", hint=_EXPELLED_HINT, offsets=offsets)
+        needs = [Right("READ", "group", self._group), *(Right("READ", "topic", place.topic) for place in offsets)]
+        return translate(error, tried, needs=needs, offsets=offsets)
+
+
+def _refusals(error: KafkaError | None, places: Sequence[TopicPartition]) -> dict[KafkaError, Offsets]:
+    """The places that were refused, by the reason."""
+    reasons = {reason for place in places if (reason := place.error or error) is not None}
+    return {reason: _offsets([place for place in places if (place.error or error) == reason]) for reason in reasons}
+
+
+def _offsets(places: Sequence[TopicPartition]) -> Offsets:
+    return {partition_id(place): Offset(place.offset) for place in places}

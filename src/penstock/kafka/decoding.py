@@ -1,0 +1,126 @@
+"""From the bytes of a message to a record: Avro by its own id, legacy data as it is, a tombstone as None."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, get_args
+
+from confluent_kafka import Message
+
+from penstock.errors import PenstockError, RecordError, RecordUndecodable, SchemaError, UsageError
+from penstock.events.record import ConsumerRecord
+from penstock.kafka.keys import KeyType, key_serde
+from penstock.schemas import AvroCodec, claims_schema
+
+ReadKeyType = KeyType | Literal["avro"]
+Legacy = Literal["bytes", "text", "json"]
+OnUndecodable = Literal["raise", "raw"]
+Decode = Callable[[bytes], object]
+
+
+class RecordDecoder:
+    """Makes records of messages.
+
+    `legacy` says what values without a schema are read as; `on_undecodable` whether a record whose key or value is
+    not what it claims to be raises, or is given with both as they are.
+    """
+
+    def __init__(self, codec: AvroCodec, key_type: ReadKeyType, legacy: Legacy, on_undecodable: OnUndecodable) -> None:
+        self._decode_value = codec.decode
+        self._decode_key = _avro_key(codec) if key_type == "avro" else key_serde(key_type).decode
+        self._decode_legacy = _legacy_decoder(legacy)
+        if on_undecodable not in get_args(OnUndecodable):
+            raise UsageError(f"on_undecodable={on_undecodable!r} is not a choice", hint="choose raise or raw")
+        self._raw_instead = on_undecodable == "raw"
+
+    def records(self, messages: Iterable[Message]) -> list[ConsumerRecord]:
+        """The records of the messages before the first that fails; if that is the very first, its error is raised.
+
+        RecordUndecodable says that the record itself is wrong, and has it, undecoded, in `details["record"]`. With
+        other errors, such as a registry that does not answer, the same message may be decoded later.
+        """
+        records: list[ConsumerRecord] = []
+        for message in messages:
+            try:
+                records.append(self._record(message))
+            except (RecordError, SchemaError) as error:
+                if self._raw_instead:
+                    records.append(_raw_record(message))
+                elif records:
+                    break
+                else:
+                    raise _undecodable(_raw_record(message), error) from error
+            except PenstockError:
+                if records:
+                    break
+                raise
+        return records
+
+    def _record(self, message: Message) -> ConsumerRecord:
+        key, value = message.key(), message.value()
+        read_key = None if key is None else self._decode_key(key)
+        if value is None:
+            return _record(message, read_key, None, has_schema=False)
+        if claims_schema(value):
+            return _record(message, read_key, self._decode_value(value), has_schema=True)
+        return _record(message, read_key, self._decode_legacy(value), has_schema=False)
+
+
+def _record(message: Any, key: object, value: object, *, has_schema: bool) -> ConsumerRecord:  # noqa: ANN401 - its stub knows messages that were not read, and so have no place
+    return ConsumerRecord(
+        key,
+        value,
+        message.headers() or (),
+        message.timestamp()[1],
+        message.topic(),
+        message.partition(),
+        message.offset(),
+        has_schema,
+    )
+
+
+def _raw_record(message: Message) -> ConsumerRecord:
+    return _record(message, message.key(), message.value(), has_schema=False)
+
+
+def _undecodable(record: ConsumerRecord, error: PenstockError) -> RecordUndecodable:
+    return RecordUndecodable(
+        f"{record.origin}: {error.message}",
+        hint=error.hint or "go on to skip it, or read such records as they are with on_undecodable='raw'",
+        origin=str(record.origin),
+        record=record,
+        cause=error.code,
+    )
+
+
+def _avro_key(codec: AvroCodec) -> Decode:
+    def decode(data: bytes) -> object:
+        try:
+            return codec.decode(data)
+        except (RecordError, SchemaError) as error:
+            raise RecordUndecodable(f"key: {error.message}", hint=error.hint) from error
+
+    return decode
+
+
+def _legacy_decoder(legacy: Legacy) -> Decode:
+    decoders: dict[str, Decode] = {"bytes": lambda data: data, "text": _text, "json": _json}
+    if legacy not in decoders:
+        raise UsageError(f"legacy={legacy!r} is not a choice", hint=f"choose one of {', '.join(decoders)}")
+    return decoders[legacy]
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise RecordUndecodable(f"the value is not UTF-8: {error}", hint="read it with legacy='bytes'") from error
+
+
+def _json(data: bytes) -> object:
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise RecordUndecodable(f"the value is not JSON: {error}", hint="read it with legacy='bytes'") from error
+    return value

@@ -1,0 +1,137 @@
+"""What librdkafka handed over and the caller has not got yet."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+from confluent_kafka import Consumer as Handle
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from penstock.errors import PenstockError, Transient
+from penstock.events.record import Origin
+from penstock.kafka.committer import Failures
+from penstock.kafka.errors import Right, translate
+from penstock.kafka.offsets import PartitionId, partition_id
+from penstock.kafka.progress import Progress
+
+_SERVE_SECONDS = 0.5
+_COMMITTED_SECONDS = 10.0
+_PASSING = {
+    KafkaError._PARTITION_EOF,  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._MAX_POLL_EXCEEDED,  # noqa: SLF001 - as above; the partitions are reported as lost as well
+}
+
+
+class Fetcher:
+    """Keeps fetched messages in order; what librdkafka reports among them as an error goes to `failures`.
+
+    `fallback` is the logical offset at which a group without a place begins.
+    """
+
+    def __init__(
+        self, handle: Handle, group: str | None, fallback: int, progress: Progress, failures: Failures
+    ) -> None:
+        self._handle = handle
+        self._group = group
+        self._fallback = fallback
+        self._progress = progress
+        self._failures = failures
+        self._messages: deque[Message] = deque()
+        self._torn = False
+        self._polled_at = monotonic()
+
+    def __len__(self) -> int:
+        """How many messages wait to be given out."""
+        return len(self._messages)
+
+    def fetch(self, size: int, wait: float) -> None:
+        """Wait for a message, and take with it what else is there, up to `size`."""
+        if self._torn:
+            self._rewind()
+        self._poll(1, wait)
+        if self._messages and size > 1:
+            self._poll(size - 1, 0)
+
+    def serve(self) -> None:
+        """Let librdkafka call back, when that is due, though messages are left; one more may come with it.
+
+        Errors stand in its queue before the callbacks that they lead to, so it is polled past them.
+        """
+        if monotonic() - self._polled_at >= _SERVE_SECONDS:
+            left = len(self._messages)
+            while self._poll(1, 0) and len(self._messages) == left:
+                pass
+
+    def keep(self, message: Message) -> None:
+        """Take in one message, or the error that librdkafka reports in its place."""
+        error = message.error()
+        if error is None:
+            self._messages.append(message)
+        elif failure := self._trouble(error, message.topic() or ""):
+            self._failures.append(failure)
+
+    def head(self, size: int) -> Iterable[Message]:
+        """The next messages to give out."""
+        return islice(self._messages, size)
+
+    def next_origin(self) -> Origin:
+        """Where the next message stands."""
+        message: Any = self._messages[0]
+        return Origin(message.topic(), message.partition(), message.offset())
+
+    def advance(self, count: int) -> None:
+        """So many were given out."""
+        for _ in range(count):
+            self._messages.popleft()
+
+    def drop(self, partitions: Iterable[PartitionId]) -> None:
+        """Forget the messages of partitions that another member may have now."""
+        gone = set(partitions)
+        kept = [message for message in self._messages if (message.topic(), message.partition()) not in gone]
+        self._messages.clear()
+        self._messages.extend(kept)
+
+    def tear(self) -> None:
+        """Note that Ctrl-C cut a fetch short: librdkafka counts what it had handed over as read."""
+        self._torn = True
+
+    def _poll(self, size: int, wait: float) -> int:
+        self._polled_at = monotonic()
+        messages = self._handle.consume(size, wait)
+        for message in messages:
+            self.keep(message)
+        return len(messages)
+
+    def _rewind(self) -> None:
+        """Go back to the first message that the caller has not got, which is the group's place if it got none."""
+        self._messages.clear()
+        assigned = {partition_id(place): place for place in self._handle.assignment()}
+        given = {partition: self._progress.given(partition) for partition in assigned}
+        untouched = [assigned[partition] for partition, offset in given.items() if offset is None]
+        for partition, offset in given.items():
+            if offset is not None:
+                self._seek(TopicPartition(*partition, offset))
+        for place in self._handle.committed(untouched, _COMMITTED_SECONDS) if untouched else []:
+            self._seek(place if place.offset >= 0 else TopicPartition(place.topic, place.partition, self._fallback))
+        self._torn = False
+
+    def _seek(self, place: TopicPartition) -> None:
+        try:
+            self._handle.seek(place)
+        except KafkaException as failure:
+            nothing_fetched_yet = failure.args[0].code() == KafkaError._STATE  # noqa: SLF001 - as above
+            if not nothing_fetched_yet:
+                raise translate(failure.args[0], f"going back in {partition_id(place)}") from failure
+
+    def _trouble(self, error: KafkaError, topic: str) -> PenstockError | None:
+        """Our error for one that librdkafka does not get over by itself."""
+        group_refused = error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
+        if error.code() in _PASSING or (group_refused and self._group is None):
+            return None
+        needs = [Right("READ", "topic", topic), Right("READ", "group", self._group or "")]
+        failure = translate(error, f"reading {topic or 'from Kafka'}", needs=needs, topic=topic, group=self._group)
+        return None if isinstance(failure, Transient) else failure

@@ -1,0 +1,102 @@
+"""Staying in the group while the caller works on a record for longer than max.poll.interval.ms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, RLock, Thread, current_thread
+from time import monotonic
+from types import TracebackType
+from typing import Self
+from weakref import WeakMethod
+
+from confluent_kafka import Consumer as Handle
+from confluent_kafka import KafkaException, Message
+
+from penstock.kafka.committer import Failures
+from penstock.kafka.errors import translate
+
+_TICK_SECONDS = 0.25
+
+
+class KeepAlive:
+    """Polls in the caller's place once the caller has been away for a while; `with` marks where the caller is here.
+
+    Polling keeps the member alive and serves rebalances. Partitions are paused meanwhile, so that nothing new is
+    fetched; when they are resumed, librdkafka fetches again what it had not handed over. Whoever holds `lock` is the
+    only one that polls. `tick` is called after each such poll. The thread ends with `stop`, or when nothing refers
+    to this object any more.
+    """
+
+    def __init__(
+        self,
+        handle: Handle,
+        lock: RLock,
+        patience: float,
+        *,
+        keep: Callable[[Message], None],
+        tick: Callable[[], None],
+        failures: Failures,
+    ) -> None:
+        self._handle = handle
+        self._lock = lock
+        self._patience = patience
+        self._keep = keep
+        self._tick = tick
+        self._failures = failures
+        self._left_at = monotonic()
+        self._paused = False
+        self._stop = Event()
+        self._thread = Thread(target=_run, args=(WeakMethod(self._stand_in), self._stop), daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch over the caller."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave the consumer alone."""
+        self._stop.set()
+        if self._thread.is_alive() and self._thread is not current_thread():
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        """The caller is here and polls by itself."""
+        self._lock.acquire()
+        if self._paused:
+            self._handle.resume(self._handle.assignment())
+            self._paused = False
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """The caller leaves to work on what it got."""
+        self._left_at = monotonic()
+        self._lock.release()
+
+    def _stand_in(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if monotonic() - self._left_at >= self._patience:
+                self._poll_paused()
+        except KafkaException as failure:
+            self._failures.append(translate(failure.args[0], "staying in the group"))
+        finally:
+            self._lock.release()
+
+    def _poll_paused(self) -> None:
+        self._paused = True
+        self._handle.pause(self._handle.assignment())
+        message = self._handle.poll(0)
+        if message is not None:
+            self._keep(message)
+        self._tick()
+
+
+def _run(stand_in: WeakMethod[Callable[[], None]], stop: Event) -> None:
+    while not stop.wait(_TICK_SECONDS):
+        poll = stand_in()
+        if poll is None:
+            return
+        poll()
+        del poll

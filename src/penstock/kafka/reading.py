@@ -1,0 +1,181 @@
+"""One consumer's connection to the broker: giving records out, and keeping account of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Event, RLock
+from time import monotonic
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, TopicPartition
+from confluent_kafka import Consumer as Handle
+
+from penstock.config import Settings
+from penstock.errors import CommitFailed, RecordUndecodable, UsageError
+from penstock.events.record import ConsumerRecord
+from penstock.kafka.admin import Admin
+from penstock.kafka.commits import CommitPolicy
+from penstock.kafka.committer import Committer, Failures
+from penstock.kafka.decoding import RecordDecoder
+from penstock.kafka.errors import translated
+from penstock.kafka.fetcher import Fetcher
+from penstock.kafka.keepalive import KeepAlive
+from penstock.kafka.offsets import Offsets, PartitionId, partition_id
+from penstock.kafka.progress import Progress, upto
+from penstock.kafka.rebalance import Callbacks, Rebalance
+from penstock.kafka.start import find_partitions
+from penstock.kafka.watch import ConnectionWatch
+
+_WAIT_SECONDS = 0.1
+_PATIENCE_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to read, for whom, and how; `starts` are the offsets to begin at where there is no group."""
+
+    settings: Settings
+    topics: Sequence[str]
+    group: str | None
+    starts: Offsets
+    timeout: float | None
+    policy: CommitPolicy
+    decoder: RecordDecoder
+    callbacks: Callbacks
+
+
+class Reading:
+    """Gives records out in order, and counts those as processed that the caller came back from."""
+
+    def __init__(self, plan: Plan, options: dict[str, Any]) -> None:
+        self._plan = plan
+        self._lock = RLock()
+        self._closing = Event()
+        self._closed = False
+        self._watch = ConnectionWatch()
+        failures: Failures = deque()
+        self._failures = failures
+        self._progress = Progress()
+        with translated("making a consumer"):
+            handle = Handle({**options, "error_cb": self._watch, "on_commit": self._on_commit})
+        self._handle = handle
+        self._committer = Committer(handle, plan.group or "", plan.policy, self._progress, failures)
+        fallback = OFFSET_BEGINNING if options["auto.offset.reset"] == "earliest" else OFFSET_END
+        self._fetcher = Fetcher(handle, plan.group, fallback, self._progress, failures)
+        self._rebalance = Rebalance(self._progress, self._fetcher, self._committer, plan.callbacks, failures)
+        patience = min(int(options["max.poll.interval.ms"]) / 4000, _PATIENCE_SECONDS)
+        tick = self._committer.commit_in_background
+        self._keepalive = KeepAlive(handle, self._lock, patience, keep=self._fetcher.keep, tick=tick, failures=failures)
+        self._begin()
+
+    def take(self, size: int, fetch_size: int) -> list[ConsumerRecord]:
+        """Give out the next records, at most `size`; StopIteration when nothing arrives for the time-out.
+
+        1. What was given out before is processed, since the caller came back.
+        2. It is committed, if the policy says so; a batch ends where all that was fetched is given out.
+        3. What went wrong in the background is raised.
+        4. Messages are fetched, unless some are left; the group is served either way.
+        5. They are decoded and given out.
+        """
+        with self._keepalive:
+            self._refuse_closed()
+            if self._plan.policy.how != "none":
+                self._progress.settle()
+            self._committer.commit_if_due(batch_ends=size == fetch_size or not self._fetcher)
+            self._raise_failure()
+            try:
+                self._fetch(fetch_size)
+                return self._give(size)
+            except KeyboardInterrupt:
+                self._fetcher.tear()
+                raise
+
+    def commit(self, record: ConsumerRecord | None) -> None:
+        """Commit a record and those before it in its partition, or all that were given out; wait for the answer."""
+        with self._lock:
+            self._refuse_closed()
+            if record is None:
+                self._progress.settle_all()
+            elif not self._progress.settle_upto(record):
+                hint = "another member of the group has it, and will read the record again"
+                raise CommitFailed(f"{record.origin}: the partition is not this consumer's any more", hint=hint)
+            self._committer.commit(wait=True)
+
+    def assignment(self) -> list[PartitionId]:
+        """The partitions that are read now."""
+        with self._lock:
+            return [] if self._closed else [partition_id(place) for place in self._handle.assignment()]
+
+    def close(self) -> None:
+        """Commit what was processed and leave the group; ends a `take` that waits on another thread."""
+        self._closing.set()
+        self._keepalive.stop()
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._committer.commit(wait=True)
+            finally:
+                self._handle.close()
+            self._raise_failure()
+
+    def _begin(self) -> None:
+        plan, rebalance = self._plan, self._rebalance
+        self._join_by = monotonic() + plan.settings.timeout
+        if plan.group is None:
+            rebalance.joined = True
+            self._progress.begin(plan.starts)
+            self._handle.assign([TopicPartition(*partition, offset) for partition, offset in plan.starts.items()])
+        else:
+            with translated(f"subscribing to {', '.join(plan.topics)}"):
+                self._handle.subscribe(list(plan.topics), rebalance.assigned, rebalance.revoked, rebalance.lost)
+            self._keepalive.start()
+
+    def _fetch(self, size: int) -> None:
+        self._fetcher.serve()
+        idle_since = monotonic()
+        while not self._fetcher:
+            self._fetcher.fetch(size, _WAIT_SECONDS)
+            self._raise_failure()
+            self._committer.commit_if_due()
+            if self._closing.is_set():
+                raise StopIteration
+            if not self._rebalance.joined and monotonic() < self._join_by:
+                idle_since = monotonic()
+            elif not self._fetcher and self._is_over(monotonic() - idle_since):
+                raise StopIteration
+
+    def _is_over(self, idle: float) -> bool:
+        """Whether the time-out ends the iteration; that no broker answers is no normal end."""
+        over = self._plan.timeout is not None and idle >= self._plan.timeout
+        if over and self._watch.hopeless:
+            with Admin(self._plan.settings) as admin:
+                find_partitions(admin, self._plan.topics)
+            self._watch.restart()
+        return over
+
+    def _give(self, size: int) -> list[ConsumerRecord]:
+        try:
+            records = self._plan.decoder.records(self._fetcher.head(size))
+        except RecordUndecodable:
+            origin = self._fetcher.next_origin()
+            self._fetcher.advance(1)
+            self._progress.give(upto([origin]))
+            raise
+        self._fetcher.advance(len(records))
+        self._progress.give(upto(records))
+        return records
+
+    def _on_commit(self, error: KafkaError | None, places: Sequence[TopicPartition]) -> None:
+        self._committer.answered(error, places)
+
+    def _raise_failure(self) -> None:
+        if self._failures:
+            raise self._failures.popleft()
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise UsageError("the consumer is closed", hint="make a new one")

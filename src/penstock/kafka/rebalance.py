@@ -1,0 +1,74 @@
+"""What happens when a group shares its partitions out anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from confluent_kafka import Consumer as Handle
+from confluent_kafka import TopicPartition
+
+from penstock.errors import PenstockError
+from penstock.kafka.committer import Committer, Failures
+from penstock.kafka.fetcher import Fetcher
+from penstock.kafka.offsets import PartitionId, partition_id
+from penstock.kafka.progress import Progress
+
+OnPartitions = Callable[[list[PartitionId]], None]
+
+
+class Callbacks(NamedTuple):
+    """What the caller wants to hear of."""
+
+    on_assigned: OnPartitions | None = None
+    on_revoked: OnPartitions | None = None
+    on_lost: OnPartitions | None = None
+
+
+class Rebalance:
+    """librdkafka's rebalance callbacks; they run inside a poll, on whichever thread polls.
+
+    None of them raises, because librdkafka would throw fetched messages away: what goes wrong goes to `failures`.
+    """
+
+    def __init__(
+        self, progress: Progress, fetcher: Fetcher, committer: Committer, callbacks: Callbacks, failures: Failures
+    ) -> None:
+        self.joined = False
+        self._progress = progress
+        self._fetcher = fetcher
+        self._committer = committer
+        self._callbacks = callbacks
+        self._failures = failures
+
+    def assigned(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
+        """Partitions are ours from now on; a cooperative group first gives none, and then those that others gave up."""
+        self.joined = self.joined or bool(places)
+        self._tell(self._callbacks.on_assigned, places)
+
+    def revoked(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
+        """Partitions go to other members, as soon as this returns: commit what was processed first."""
+        try:
+            self._tell(self._callbacks.on_revoked, places)
+            self._committer.commit(wait=True)
+        except PenstockError as error:
+            self._failures.append(error)
+        finally:
+            self._let_go(places)
+
+    def lost(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
+        """Partitions went to other members already, so that nothing can be committed."""
+        self._let_go(places)
+        self._tell(self._callbacks.on_lost, places)
+
+    def _let_go(self, places: Sequence[TopicPartition]) -> None:
+        partitions = [partition_id(place) for place in places]
+        self._progress.forget(partitions)
+        self._fetcher.drop(partitions)
+
+    def _tell(self, callback: OnPartitions | None, places: Sequence[TopicPartition]) -> None:
+        try:
+            if callback is not None:
+                callback([partition_id(place) for place in places])
+        except Exception as error:  # noqa: BLE001 - a caller's callback may raise anything; the caller gets it back
+            self._failures.append(error)
