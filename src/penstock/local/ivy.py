@@ -16,11 +16,13 @@ from penstock.errors import JarUnavailable
 from penstock.local.files import installed
 from penstock.local.java import java_command, trust_options
 from penstock.local.lock import Coordinate
+from penstock.local.process import guarded
 
 _POLL_SECONDS = 0.2
-_NAMED = 5
+_NAMED = 3
 _PATTERN = "[organisation]/[artifact]-[revision](-[classifier]).[ext]"
 _MISSING = re.compile(r"^\s*:: (\S+#\S+;\S+?):? (?:not found|.*)$|\[NOT FOUND\s*\] (\S+)", re.MULTILINE)
+_REASON = re.compile(r"Exception: ([^)\n]+)|\b(Host \S+ not found)")
 _SETTINGS = """<ivysettings>
   <property name="ivy.checksums" value=""/>
   <settings defaultResolver="maven"/>
@@ -94,6 +96,8 @@ def retrieve(coordinates: Sequence[Coordinate], directory: Path, source: Source,
 
     What was finished before an interruption is not downloaded again.
     """
+    if source.ivy_settings and not source.ivy_settings.is_file():
+        raise JarUnavailable(f"ivy_settings: {source.ivy_settings} is no file", hint="correct it in the settings")
     directory.mkdir(parents=True, exist_ok=True)
     settings_file, module_file = directory / "settings.xml", directory / "ivy.xml"
     settings_file.write_text(settings_xml(source), encoding="utf-8")
@@ -118,7 +122,7 @@ def _ivy_jar() -> Path:
 
 def _run(command: Sequence[str], output: Path, tick: Callable[[], None]) -> None:
     with output.open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(guarded(command), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
     try:
         while _still_runs(process):
             tick()
@@ -153,7 +157,9 @@ def _unavailable(output: Path) -> JarUnavailable:
     text = output.read_text(encoding="utf-8", errors="replace")
     names = sorted({match[0] or match[1] for match in _MISSING.findall(text)} - {""})
     what = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    reason = _REASON.search(text)
+    why = f": {reason[1] or reason[2]}" if reason else ""
     return JarUnavailable(
-        f"cannot download {what or 'what the local stack needs'}; Ivy's words are in {output}",
-        hint="is there a way to Maven Central? else name a mirror, proxy or ivy_settings in penstock.yaml",
+        f"cannot download {what or 'what the local stack needs'}{why}",
+        hint=f"name a reachable mirror, proxy or ivy_settings in penstock.yaml; Ivy's own words are in {output}",
     )
