@@ -1,0 +1,54 @@
+"""What the benchmarks share: an event of six strings, a topic of their own, and rounds that are run in turn."""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from penstock.config import Settings
+from penstock.kafka.options import client_options
+
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+FIELDS = ("Event_Type", "User_ID", "Session_ID", "Page", "Client_Time", "Server_Time")
+SCHEMA = {"type": "record", "name": "Event", "fields": [{"name": name, "type": "string"} for name in FIELDS]}
+
+Event = dict[str, str]
+Measure = Callable[[], float]
+
+
+def events(count: int = 1000) -> list[Event]:
+    """Different events, the same ones in every run."""
+    dice = random.Random(1)
+    return [{name: f"{name[:4]}-{dice.getrandbits(40):x}" for name in FIELDS} for _ in range(count)]
+
+
+@contextmanager
+def own_topic(settings: Settings, partitions: int) -> Iterator[str]:
+    """A topic that is deleted afterwards."""
+    admin, name = AdminClient(client_options(settings)), f"bench-{uuid.uuid4().hex[:8]}"
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+    try:
+        yield name
+    finally:
+        admin.delete_topics([name])[name].result(30)
+
+
+def compare(ceiling: Mapping[str, Measure], ours: Mapping[str, Measure], *, goal: float) -> int:
+    """Measure both in turn, print the medians of their records a second and the ratio; 1 if it misses the goal."""
+    measures = {**ceiling, **ours}
+    rates: dict[str, list[float]] = {name: [] for name in measures}
+    for number in range(ROUNDS):
+        for name in sorted(measures, reverse=bool(number % 2)):
+            rates[name].append(measures[name]())
+    medians = {name: statistics.median(found) for name, found in rates.items()}
+    for name, median in medians.items():
+        print(f"  {name:<40} {median:>10,.0f} records/s")
+    ratio = medians[next(iter(ours))] / medians[next(iter(ceiling))]
+    print(f"  ratio {ratio:.2f}, goal {goal:.2f} (medians of {ROUNDS} rounds)")
+    return 0 if ratio >= goal else 1
