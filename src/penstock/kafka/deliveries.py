@@ -31,6 +31,11 @@ _PLAIN = {
     KafkaError._PURGE_QUEUE: "the producer was closed before it could be sent",  # noqa: SLF001 - as above
     KafkaError._PURGE_INFLIGHT: "the producer was closed before the broker confirmed it",  # noqa: SLF001 - as above
 }
+_AFTER_FATAL = {
+    KafkaError._FATAL,  # noqa: SLF001 - as above
+    KafkaError._PURGE_QUEUE,  # noqa: SLF001 - as above
+    KafkaError._PURGE_INFLIGHT,  # noqa: SLF001 - as above
+}
 _NO_EXTRAS: Extras = {}
 _log = logging.getLogger(__name__)
 
@@ -103,11 +108,23 @@ class Failures:
         self._lock = Lock()
         self._count = 0
         self._records: list[UndeliveredRecord] = []
+        self._fatal: KafkaError | None = None
 
     def on_report(self, error: KafkaError | None, message: Message, extras: Extras = _NO_EXTRAS) -> None:
         """Note a message that failed; the hot path, for those that did not."""
         if error is not None:
             self._note(self._undelivered(error, message, extras))
+
+    def on_fatal(self, error: KafkaError) -> None:
+        """Keep why the producer can send nothing any more, which is the reason of all that is purged from now on."""
+        self._fatal = error
+
+    def explain(self, error: KafkaError, tried: str) -> PenstockError:
+        """Our error for what librdkafka says of a record, naming the right that the user lacks."""
+        if self._fatal is not None and error.code() in _AFTER_FATAL:
+            error = self._fatal
+        plain = KafkaError(error.code(), _PLAIN.get(error.code(), error.str()))
+        return translate(plain, tried, needs=[write_right(self._topic)], user=self._user, topic=self._topic)
 
     def reporter(self, on_delivery: OnDelivery | None, extras: Extras) -> OnReport:
         """What takes the report of one message: the callback, or this collection where there is none."""
@@ -143,7 +160,7 @@ class Failures:
     def _undelivered(self, error: KafkaError, message: Message, extras: Extras) -> UndeliveredRecord:
         """The record of a failed message, read back from what would have been sent."""
         key, value = message.key(), message.value()
-        reason = self._reason(error, message)
+        reason = self.explain(error, f"sending {size(value, key)} to {self._topic}")
         record = UndeliveredRecord(
             topic=self._topic,
             key=None if key is None else self._key.decode(bytes(key)),
@@ -155,8 +172,3 @@ class Failures:
         )
         reason.details["record"] = record
         return record
-
-    def _reason(self, error: KafkaError, message: Message) -> PenstockError:
-        plain = KafkaError(error.code(), _PLAIN.get(error.code(), error.str()))
-        tried = f"sending {size(message.value(), message.key())} to {self._topic}"
-        return translate(plain, tried, needs=[write_right(self._topic)], user=self._user, topic=self._topic)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from threading import Event, Thread
 from time import monotonic
-from typing import Any, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack
 
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Handle
 
-from penstock.errors import BufferFull, UsageError
-from penstock.kafka.errors import translate, translated
+from penstock.errors import BufferFull, PenstockError, UsageError
+from penstock.kafka.errors import translated
 
 HeaderPairs = list[tuple[str, str | bytes | None]]
 OnReport = Callable[[KafkaError | None, Message], None]
@@ -23,6 +24,10 @@ _POLL_SECONDS = 0.1
 _ROOM_SECONDS = 0.01
 _PURGED_SECONDS = 5.0
 
+_librdkafka = logging.getLogger("penstock.librdkafka")
+_librdkafka.addHandler(logging.NullHandler())
+"""What librdkafka says is raised as our errors as well, so it is heard only where logging was set up."""
+
 
 class Extras(TypedDict, total=False):
     """What a message may have beside its key and value; the time is in milliseconds."""
@@ -31,18 +36,35 @@ class Extras(TypedDict, total=False):
     headers: HeaderPairs
 
 
+class Reports(Protocol):
+    """Who is told what became of the messages; nothing of it may raise."""
+
+    def on_report(self, error: KafkaError | None, message: Message) -> None:
+        """Hear of one message that was put without a callback of its own."""
+        ...
+
+    def on_fatal(self, error: KafkaError) -> None:
+        """Hear why the handle can send nothing any more; all that it holds is reported as purged after this."""
+        ...
+
+    def explain(self, error: KafkaError, tried: str) -> PenstockError:
+        """Our error for what librdkafka says of a message."""
+        ...
+
+
 class Outbox:
     """Hands bytes to librdkafka and tells what became of them; any number of threads may use it.
 
     Every message is reported once, on this outbox's own thread or the one that flushes: to the callback it was
-    put with, or else to `on_report`. Callbacks must not raise.
+    put with, or else to `reports`. Callbacks must not raise.
     """
 
-    def __init__(self, topic: str, options: Mapping[str, Any], *, on_report: OnReport, buffer_timeout: float) -> None:
+    def __init__(self, topic: str, options: Mapping[str, Any], *, reports: Reports, buffer_timeout: float) -> None:
         self._topic = topic
+        self._reports = reports
         self._buffer_timeout = buffer_timeout
         with translated(f"making a producer for {topic}"):
-            self.handle = Handle({**options, "on_delivery": on_report})
+            self.handle = Handle({**options, "on_delivery": reports.on_report, "logger": _librdkafka})
         self._closed = Event()
         self._server = Thread(target=self._serve, name=f"penstock-deliveries-{topic}", daemon=True)
         self._server.start()
@@ -64,27 +86,27 @@ class Outbox:
             again = partial(self.handle.produce, self._topic, value, key, partition, on_report, **extras)
             self._put_when_there_is_room(again)
         except KafkaException as failure:
-            raise translate(failure.args[0], f"sending {size(value, key)} to {self._topic}") from failure
+            raise self._reports.explain(failure.args[0], f"sending {size(value, key)} to {self._topic}") from failure
 
     def flush(self, timeout: float) -> int:
         """Send what lingers and wait for its reports; how many are still missing when the time is over."""
-        return 0 if self._closed.is_set() else self.handle.flush(timeout)
+        return 0 if self._closed.is_set() else self._flush(timeout)
 
     def close(self, timeout: float) -> None:
         """Flush, give up what is not delivered within the time-out, and let the handle go."""
         if self._closed.is_set():
             return
         self._closed.set()
-        if self.handle.flush(timeout):
+        if self._flush(timeout):
             self.handle.purge()
-            self.handle.flush(_PURGED_SECONDS)
+            self._flush(_PURGED_SECONDS)
         self._server.join()
         self.handle.close()
 
     def _put_when_there_is_room(self, put: Callable[[], None]) -> None:
         give_up = monotonic() + self._buffer_timeout
         while monotonic() < give_up:
-            self.handle.poll(_ROOM_SECONDS)
+            self._poll(_ROOM_SECONDS)
             try:
                 return put()
             except BufferError:
@@ -97,7 +119,26 @@ class Outbox:
 
     def _serve(self) -> None:
         while not self._closed.is_set():
-            self.handle.poll(_POLL_SECONDS)
+            self._poll(_POLL_SECONDS)
+
+    def _poll(self, seconds: float) -> None:
+        self._unless_fatal(partial(self.handle.poll, seconds))
+
+    def _flush(self, seconds: float) -> int:
+        """Flush in short steps: the handle's longer ones break where a fatal error comes in the middle of them."""
+        give_up = monotonic() + seconds
+        while True:
+            left = give_up - monotonic()
+            self._unless_fatal(partial(self.handle.flush, max(0.0, min(left, _POLL_SECONDS))))
+            if left <= 0 or not len(self.handle):
+                return len(self.handle)
+
+    def _unless_fatal(self, serve: Callable[[], int]) -> None:
+        """Serve reports; a fatal error is raised once, by whichever call comes first after it."""
+        try:
+            serve()
+        except KafkaException as failure:
+            self._reports.on_fatal(failure.args[0])
 
 
 def size(value: bytes | None, key: bytes | None) -> str:

@@ -210,10 +210,8 @@ class Producer:
 
     def _connect(self, options: Mapping[str, Any], partitioner: Partitioner | None, buffer_timeout: float) -> None:
         watch = ConnectionWatch()
-        on_report = self._failures.on_report
-        self._outbox = Outbox(
-            self.topic, {**options, "error_cb": watch}, on_report=on_report, buffer_timeout=buffer_timeout
-        )
+        handle_options = {**options, "error_cb": watch}
+        self._outbox = Outbox(self.topic, handle_options, reports=self._failures, buffer_timeout=buffer_timeout)
         lookup = TopicLookup(self._outbox.handle, self.topic, self._settings, watch)
         try:
             lookup.partition_count(write_right(self.topic))
