@@ -37,7 +37,7 @@ class Receipt:
     timestamp: int | None
 
 
-class ConsumerRecord(msgspec.Struct, frozen=True):
+class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
     """A record as it was read; a Struct because making one costs a third of what a dataclass does.
 
     The value of a tombstone is None, so test `record.value is None`: zeros and empty records are false too.

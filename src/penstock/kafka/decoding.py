@@ -57,17 +57,19 @@ class RecordDecoder:
                 raise
         return records
 
-    def _record(self, message: Message) -> ConsumerRecord:
+    def _record(self, message: Any) -> ConsumerRecord:  # noqa: ANN401 - the stub's messages need not have been read, so lack a place
         key, value = message.key(), message.value()
-        read_key = None if key is None else self._decode_key(key)
-        if value is None:
-            return _record(message, read_key, None, has_schema=False)
-        if claims_schema(value):
-            return _record(message, read_key, self._decode_value(value), has_schema=True)
-        return _record(message, read_key, self._decode_legacy(value), has_schema=False)
+        if key is not None:
+            key = self._decode_key(key)
+        has_schema = value is not None and claims_schema(value)
+        if has_schema:
+            value = self._decode_value(value)
+        elif value is not None:
+            value = self._decode_legacy(value)
+        return _at_its_place(message, key, value, has_schema)
 
 
-def _record(message: Any, key: object, value: object, *, has_schema: bool) -> ConsumerRecord:  # noqa: ANN401 - its stub knows messages that were not read, and so have no place
+def _at_its_place(message: Any, key: object, value: object, has_schema: bool) -> ConsumerRecord:  # noqa: ANN401 - as above
     return ConsumerRecord(
         key,
         value,
@@ -80,8 +82,8 @@ def _record(message: Any, key: object, value: object, *, has_schema: bool) -> Co
     )
 
 
-def _raw_record(message: Message) -> ConsumerRecord:
-    return _record(message, message.key(), message.value(), has_schema=False)
+def _raw_record(message: Any) -> ConsumerRecord:  # noqa: ANN401 - as above
+    return _at_its_place(message, message.key(), message.value(), has_schema=False)
 
 
 def _undecodable(record: ConsumerRecord, error: PenstockError) -> RecordUndecodable:

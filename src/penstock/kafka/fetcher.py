@@ -85,7 +85,9 @@ class Fetcher:
 
     def advance(self, count: int) -> None:
         """So many were given out."""
-        for _ in range(count):
+        if count == len(self._messages):
+            self._messages.clear()
+        for _ in range(min(count, len(self._messages))):
             self._messages.popleft()
 
     def drop(self, partitions: Iterable[PartitionId]) -> None:

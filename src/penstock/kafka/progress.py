@@ -102,4 +102,5 @@ class Progress:
 
 def upto(records: Iterable[ConsumerRecord | Origin]) -> dict[Slot, Offset]:
     """The offset after the last of these records, in each of their partitions."""
-    return {(record.topic, record.partition): Offset(record.offset + 1) for record in records}
+    last = {(record.topic, record.partition): record.offset for record in records}
+    return {slot: Offset(offset + 1) for slot, offset in last.items()}

@@ -8,7 +8,11 @@
 
 All three may stand side by side in one topic. `candidates` gives the ids that a message may carry, the likely
 one first: registries count from 1, so four zero bytes can only begin a LONG; any other four bytes are an INT if
-the registry knows that number, and otherwise the beginning of a UUID.
+the registry knows that number, and otherwise the beginning of a UUID. The first candidate whose schema the registry
+knows, and under which the whole message reads as one record, is the right one.
+
+If the schema is Avro's `bytes`, then after a LONG or UUID the bytes stand as they are, without their length: WhereHows
+wrote them so. After an INT they are Avro like everything else.
 """
 
 from __future__ import annotations
@@ -45,6 +49,7 @@ class IdWidth(Enum):
 
 _SIZES = {IdWidth.INT: 4, IdWidth.LONG: 8, IdWidth.UUID: 16}
 _ZERO_INT = bytes(5)
+_SHORTEST = len(_ZERO_INT)
 
 
 class Framed(NamedTuple):
@@ -87,7 +92,7 @@ def _id_bytes(schema_id: SchemaId, width: IdWidth) -> bytes | None:
 
 def claims_schema(data: bytes) -> bool:
     """Whether the bytes begin like a message with a schema: a zero byte, and room for an id."""
-    return len(data) >= IdWidth.INT.body and data[0] == MAGIC
+    return len(data) >= _SHORTEST and data[0] == MAGIC
 
 
 def candidates(data: bytes) -> Iterator[Framed]:
