@@ -72,7 +72,7 @@ def _prepare(site: Site, cluster: str, node: int, home: Path) -> None:
     write_properties(properties, server_properties(site, node, home))
     if (home / "log" / "meta.properties").exists():
         return
-    arguments = ("format", "--cluster-id", cluster, "--config", str(properties))
+    arguments = ("format", f"--cluster-id={cluster}", "--config", str(properties))
     command = _java(site, "kafka.tools.StorageTool", *arguments, *site.security.format_arguments)
     with hidden_arguments(command, home / "format.arguments") as hidden:
         run(home.name, hidden, site.log(f"{home.name}-format"))
