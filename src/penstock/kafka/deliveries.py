@@ -17,7 +17,7 @@ from penstock.errors import PenstockError, Undelivered, UndeliveredRecord
 from penstock.events.record import Offset, Origin, Partition, Receipt, TopicName
 from penstock.kafka.errors import Right, translate
 from penstock.kafka.keys import Serde
-from penstock.kafka.outbox import Extras, OnReport, size
+from penstock.kafka.outbox import NO_EXTRAS, Extras, OnReport, size
 
 Outcome = Receipt | PenstockError
 OnDelivery = Callable[[Outcome], None]
@@ -36,7 +36,6 @@ _AFTER_FATAL = {
     KafkaError._PURGE_QUEUE,  # noqa: SLF001 - as above
     KafkaError._PURGE_INFLIGHT,  # noqa: SLF001 - as above
 }
-_NO_EXTRAS: Extras = {}
 _log = logging.getLogger(__name__)
 
 
@@ -110,7 +109,7 @@ class Failures:
         self._records: list[UndeliveredRecord] = []
         self._fatal: KafkaError | None = None
 
-    def on_report(self, error: KafkaError | None, message: Message, extras: Extras = _NO_EXTRAS) -> None:
+    def on_report(self, error: KafkaError | None, message: Message, extras: Extras = NO_EXTRAS) -> None:
         """Note a message that failed; the hot path, for those that did not."""
         if error is not None:
             self._note(self._undelivered(error, message, extras))

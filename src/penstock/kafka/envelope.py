@@ -1,10 +1,11 @@
-"""What stands around a record's value, as people give it: a timestamp and headers."""
+"""What goes with a record's value, as people give it: its key, partition, time and headers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from typing import TypedDict
 
 from penstock.errors import RecordInvalid
 from penstock.kafka.outbox import Extras, HeaderPairs
@@ -13,8 +14,17 @@ Headers = Mapping[str, str | bytes | None] | Iterable[tuple[str, str | bytes | N
 Timestamp = int | datetime
 
 
+class Envelope(TypedDict, total=False):
+    """What may be given with a value; without a time it gets the moment of sending, or the broker's."""
+
+    key: object
+    partition: int | None
+    timestamp: Timestamp | None
+    headers: Headers | None
+
+
 def extras(timestamp: Timestamp | None, headers: Headers | None) -> Extras:
-    """Both as librdkafka takes them; what is not given is left out."""
+    """Time and headers as librdkafka takes them; what is not given is left out."""
     found: Extras = {}
     if timestamp is not None:
         found["timestamp"] = _milliseconds(timestamp)

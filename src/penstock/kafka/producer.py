@@ -13,8 +13,9 @@ from typing import Any, Self, Unpack
 from penstock.config import Settings
 from penstock.errors import OperationTimedOut, PenstockError, Undelivered, UndeliveredRecord, UsageError
 from penstock.events.record import Receipt
-from penstock.kafka.deliveries import TOMBSTONE, Failures, OnDelivery, Outcome, guarded, settling, write_right
-from penstock.kafka.envelope import Headers, Timestamp, extras
+from penstock.kafka.deliveries import TOMBSTONE, Failures, OnDelivery, Outcome, guarded, settling
+from penstock.kafka.envelope import Envelope, Headers, Timestamp, extras
+from penstock.kafka.errors import Right
 from penstock.kafka.keys import KeyType, key_serde
 from penstock.kafka.options import choose_settings
 from penstock.kafka.outbox import ANY_PARTITION, Outbox
@@ -35,7 +36,8 @@ class Producer:
     Values have a schema (`schema`, or the registered `subject` and `version`), or a `serializer` of your own.
     Keys are of `key_type`, or Avro with `key_schema`. `partitioner` is the name of one of librdkafka's, by default
     that of the Java client, or your own function of the key's bytes and the number of partitions. What else can be
-    chosen by name stands in `ProducerOptions`; `options` passes anything on to librdkafka.
+    chosen by name stands in `ProducerOptions`; `options` passes anything on to librdkafka. What may be sent with a
+    value (`key`, `partition`, `timestamp`, `headers`) stands in `Envelope`.
 
     Making one connects: BrokerUnavailable, TopicNotFound, RegistryUnavailable, SchemaIncompatible and the like are
     raised here, within the settings' time-out. Use it as a context, or `close` it, to know that all was delivered;
@@ -78,75 +80,40 @@ class Producer:
         self._failures = Failures(topic, keys, values, str(self._settings.kafka.get("sasl.username", "")))
         self._connect(handle_options, own_partitioner, buffer_timeout)
 
-    def send(
-        self,
-        value: object,
-        *,
-        key: object = None,
-        partition: int | None = None,
-        timestamp: Timestamp | None = None,
-        headers: Headers | None = None,
-    ) -> None:
+    def send(self, value: object, **envelope: Unpack[Envelope]) -> None:
         """Send and do not wait; what could not be delivered is logged once, and reported by `flush` and `close`."""
-        self._send(value, key, partition=partition, timestamp=timestamp, headers=headers)
+        self._send(value, None, **envelope)
 
-    def send_sync(
-        self,
-        value: object,
-        *,
-        key: object = None,
-        partition: int | None = None,
-        timestamp: Timestamp | None = None,
-        headers: Headers | None = None,
-    ) -> Receipt:
+    def send_sync(self, value: object, **envelope: Unpack[Envelope]) -> Receipt:
         """Send and wait until the broker confirms; who only sends this way sets linger_ms=0, not to wait for more."""
         told: SimpleQueue[Outcome] = SimpleQueue()
-        self._send(value, key, partition=partition, timestamp=timestamp, headers=headers, on_delivery=told.put)
+        self._send(value, told.put, **envelope)
         outcome = told.get()
         if isinstance(outcome, PenstockError):
             raise outcome
         return outcome
 
-    def send_async(
-        self,
-        value: object,
-        *,
-        on_delivery: OnDelivery,
-        key: object = None,
-        partition: int | None = None,
-        timestamp: Timestamp | None = None,
-        headers: Headers | None = None,
-    ) -> None:
+    def send_async(self, value: object, *, on_delivery: OnDelivery, **envelope: Unpack[Envelope]) -> None:
         """Send, and have `on_delivery` called with the receipt or the error.
 
         It is called on the producer's own thread, which serves all reports: it should be quick and must not wait.
         """
-        self._send(
-            value, key, partition=partition, timestamp=timestamp, headers=headers, on_delivery=guarded(on_delivery)
-        )
+        self._send(value, guarded(on_delivery), **envelope)
 
-    def send_awaitable(
-        self,
-        value: object,
-        *,
-        key: object = None,
-        partition: int | None = None,
-        timestamp: Timestamp | None = None,
-        headers: Headers | None = None,
-    ) -> asyncio.Future[Receipt]:
+    def send_awaitable(self, value: object, **envelope: Unpack[Envelope]) -> asyncio.Future[Receipt]:
         """Send, and await the receipt; many can be sent first and awaited together.
 
         A full buffer holds up the event loop for `buffer_timeout` at most; with 0 it is refused at once.
         """
         future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        self._send(value, key, partition=partition, timestamp=timestamp, headers=headers, on_delivery=settling(future))
+        self._send(value, settling(future), **envelope)
         return future
 
     def tombstone(self, key: object, *, partition: int | None = None, headers: Headers | None = None) -> None:
         """Delete a key from a compacted topic; to know of its delivery, send `TOMBSTONE` in another way."""
         if key is None:
             raise UsageError("a tombstone needs the key that it deletes")
-        self._send(TOMBSTONE, key, partition=partition, headers=headers)
+        self._send(TOMBSTONE, None, key=key, partition=partition, headers=headers)
 
     def flush(self, timeout: float | None = None) -> None:
         """Wait until every record is confirmed or has failed; Undelivered has the failed ones of `send`.
@@ -189,12 +156,12 @@ class Producer:
     def _send(
         self,
         value: object,
-        key: object,
+        on_delivery: OnDelivery | None,
         *,
+        key: object = None,
         partition: int | None = None,
         timestamp: Timestamp | None = None,
         headers: Headers | None = None,
-        on_delivery: OnDelivery | None = None,
     ) -> None:
         data = None if value is TOMBSTONE else self._encode(value)
         key_data = None if key is None else self._encode_key(key)
@@ -206,7 +173,7 @@ class Producer:
             self._outbox.put(data, key_data, partition)
             return
         around = extras(timestamp, headers)
-        self._outbox.put(data, key_data, partition, self._failures.reporter(on_delivery, around), **around)
+        self._outbox.put(data, key_data, partition, self._failures.reporter(on_delivery, around), around)
 
     def _connect(self, options: Mapping[str, Any], partitioner: Partitioner | None, buffer_timeout: float) -> None:
         watch = ConnectionWatch()
@@ -214,7 +181,7 @@ class Producer:
         self._outbox = Outbox(self.topic, handle_options, reports=self._failures, buffer_timeout=buffer_timeout)
         lookup = TopicLookup(self._outbox.handle, self.topic, self._settings, watch)
         try:
-            lookup.partition_count(write_right(self.topic))
+            lookup.partition_count(Right("WRITE (or CREATE, if it is missing)", "topic", self.topic))
         except PenstockError:
             self._outbox.close(0)
             raise
