@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.main import main
 from penstock.config import Settings, load_settings
-from penstock.local.ports import free_ports
+from penstock.local.ports import free_port_settings
+from penstock.local.secure.users import settings_file
 from penstock.local.stack import Stack, StackOptions
 
 GIVEN_BOOTSTRAP = os.environ.pop("PENSTOCK_TEST_BOOTSTRAP", "")
@@ -40,9 +40,14 @@ class Running:
 
 def local_settings(data: Path) -> Settings:
     """Settings for a stack of its own: free ports, data in this directory, the user's cache of jars."""
-    names = ("kafka", "registry", "connect", "collector", "console", "postgres", "s3")
-    ports = dict(zip(names, free_ports(len(names)), strict=True))
-    return load_settings(env={}, options={"data": str(data), "ports": ports}).settings
+    chosen = load_settings(env={}, options={"data": str(data)}).settings
+    return chosen.model_copy(update={"ports": free_port_settings()})
+
+
+@pytest.fixture
+def stack_settings(tmp_path: Path) -> Settings:
+    """Settings for a stack that a test starts for itself."""
+    return local_settings(tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +66,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Three brokers `kafka-1` to `kafka-3`, replication 3 and two in-sync replicas by default; tests may kill them."""
     with Stack(StackOptions(brokers=3), local_settings(tmp_path_factory.mktemp("cluster"))) as running:
         yield Running(running.settings(), running)
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Settings]]:
+    """A broker with TLS, users and rights; called with a user's name (admin, app, reader), that user's settings."""
+    data = tmp_path_factory.mktemp("secured")
+    with Stack(StackOptions(secure=True), local_settings(data)):
+        yield lambda user: load_settings(settings_file(data, user), env={}).settings
 
 
 @pytest.fixture
@@ -92,6 +105,8 @@ def run_command(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> RunCommand:
     """Run `penstock` with these words in this process, from an empty directory, against the session's stack."""
+    from penstock.cli.main import main  # noqa: PLC0415 - tests of the library need no commands
+
     monkeypatch.chdir(tmp_path)
 
     def run(*words: object, bootstrap: str = settings.bootstrap) -> Ran:

@@ -20,12 +20,12 @@ import psutil
 import psycopg
 import pytest
 
-from penstock.config.settings import Ports, Settings, load_settings
+from penstock.config import load_settings
 from penstock.errors import JarRefused, JarUnavailable
 from penstock.local.ivy import Source
 from penstock.local.jars import JarCache
 from penstock.local.parts import s3
-from penstock.local.ports import free_ports
+from penstock.local.ports import free_port_settings
 from penstock.local.stack import Stack, StackOptions
 from penstock.local.state import STATE_FILE, read_state
 
@@ -37,8 +37,7 @@ PATIENCE = 100
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One project's directory, with its own ports in its settings file."""
     directory = tmp_path_factory.mktemp("project")
-    names = list(Ports.model_fields)
-    lines = [f"  {name}: {port}\n" for name, port in zip(names, free_ports(len(names)), strict=True)]
+    lines = [f"  {name}: {port}\n" for name, port in free_port_settings()]
     (directory / "penstock.yaml").write_text("ports:\n" + "".join(lines), encoding="utf-8")
     return directory
 
@@ -63,12 +62,6 @@ def processes_of(data: Path) -> list[psutil.Process]:
     state = read_state(data)
     found = [part.process.process() for part in state.parts if part.process] if state else []
     return [each for root in found if root for each in (root, *root.children(recursive=True))]
-
-
-def local_settings(data: Path) -> Settings:
-    names = list(Ports.model_fields)
-    ports = dict(zip(names, free_ports(len(names)), strict=True))
-    return load_settings(env={}, options={"data": str(data), "ports": ports}).settings
 
 
 def port_of(home: Path, name: str) -> int:
@@ -175,7 +168,9 @@ def test_a_file_that_the_mirror_lacks_is_named(tmp_path: Path) -> None:
 
 
 def test_change_capture_and_the_object_store_start_and_answer(tmp_path: Path) -> None:
-    with Stack(StackOptions(cdc=True, s3=True), local_settings(tmp_path)) as stack:
+    chosen = load_settings(env={}, options={"data": str(tmp_path)}).settings
+    own_ports = chosen.model_copy(update={"ports": free_port_settings()})
+    with Stack(StackOptions(cdc=True, s3=True), own_ports) as stack:
         client = stack.settings()
         plugins = httpx.get(f"{client.connect}/connector-plugins", params={"connectorsOnly": "false"}).json()
         classes = {plugin["class"] for plugin in plugins}

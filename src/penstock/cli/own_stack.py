@@ -9,33 +9,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.cli.options import settings
-from penstock.cli.output import downloading, err
+from penstock.cli.output import err
+from penstock.cli.stack_run import fetch_jars
 from penstock.config import Settings
-from penstock.config.settings import Ports
-from penstock.local.ports import free_ports
+from penstock.local.ports import free_port_settings
 from penstock.local.stack import Stack, StackOptions
 
 
 @contextmanager
 def own_stack(options: StackOptions | None = None) -> Iterator[Settings]:
     """Start a stack on free ports in a temporary directory, and stop it at the end; gives its clients' settings."""
-    with tempfile.TemporaryDirectory(prefix="penstock-") as directory, downloading() as progress:
-        task = progress.add_task("downloading jars (once)", total=None, visible=False)
-        stack = Stack(
-            options,
-            settings().model_copy(update={"data": Path(directory), "ports": free_port_settings()}),
-            notice=err.print,
-            on_download=lambda done, total: progress.update(task, completed=done, total=total, visible=True),
-        )
-        with stack:
-            progress.stop()
+    with tempfile.TemporaryDirectory(prefix="penstock-") as directory:
+        chosen = settings().model_copy(update={"data": Path(directory), "ports": free_port_settings()})
+        fetch_jars(options or StackOptions(), chosen)
+        with Stack(options, chosen, notice=err.print) as stack:
             yield stack.settings()
-
-
-def free_port_settings() -> Ports:
-    """A free port for every part."""
-    names = Ports.model_fields
-    return Ports(**dict(zip(names, free_ports(len(names)), strict=True)))
 
 
 def client_environment(client: Settings) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from contextlib import ExitStack
 from itertools import count, islice
 
+from penstock.config.settings import Ports
 from penstock.errors import PortInUse
 from penstock.local.part import Part
 
@@ -43,6 +44,12 @@ def free_ports(number: int, taken: Collection[int] = ()) -> tuple[int, ...]:
             if port not in taken:
                 found.append(port)
     return tuple(found)
+
+
+def free_port_settings() -> Ports:
+    """A free port for every part, for a stack that should not meet anybody else's."""
+    names = Ports.model_fields
+    return Ports(**dict(zip(names, free_ports(len(names)), strict=True)))
 
 
 def next_free_ports(first: int, number: int, taken: Collection[int]) -> tuple[int, ...]:

@@ -63,16 +63,6 @@ def run(name: str, command: Sequence[str], log: Path, *, account: Account | None
         raise failed(name, "could not be prepared", log)
 
 
-def end(process: subprocess.Popen[bytes], signal: Signals, patience: float) -> None:
-    """Ask a process to stop, and kill it if it does not within `patience` seconds."""
-    process.send_signal(signal)
-    try:
-        process.wait(patience)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
 def how_it_ended(code: int) -> str:
     """An exit code in words."""
     return f"ended by {Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -11,7 +12,7 @@ from typing import Self
 from pydantic import SecretStr
 
 from penstock.config import PassThrough, Settings
-from penstock.errors import NotRunning, UsageError
+from penstock.errors import LocalError, NotRunning, UsageError
 from penstock.local.claim import Claim, Facts
 from penstock.local.jars import OnProgress
 from penstock.local.parts import files_needed, kafka, plan, postgres
@@ -26,8 +27,8 @@ __all__ = ["Stack", "StackOptions"]
 class Stack:
     """The systems that the options ask for, on the ports and in the directory that the settings name.
 
-    Its processes die with this one, whatever kills it. `on_change` hears of every change of a part, from several
-    threads; `notice` gets a line when something needs telling.
+    It starts once, and its processes die with this one, whatever kills it. `on_change` hears of every change of a
+    part, from several threads; `notice` gets a line when something needs telling.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Stack:
 
     def start(self) -> None:
         """Start everything and return when all is ready; whatever fails, nothing is left running."""
+        _check_system()
         self._claim = Claim(self._settings.data.absolute(), _facts(self._options), self._notice)
         try:
             self._site = survey(self._options, self._settings)
@@ -160,6 +162,15 @@ class Stack:
                 return runner
         names = ", ".join(runner.part.name for runner in self._runners) or "none"
         raise UsageError(f"the stack has no part {name!r}", hint=f"its parts: {names}")
+
+
+def _check_system() -> None:
+    """The promise that no process outlives its stack is kept by Linux."""
+    if sys.platform != "linux":
+        raise LocalError(
+            "the local stack runs on Linux only",
+            hint="elsewhere name a cluster with PENSTOCK_BOOTSTRAP and PENSTOCK_REGISTRY",
+        )
 
 
 def _facts(options: StackOptions) -> Facts:
