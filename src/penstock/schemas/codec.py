@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from functools import partial
 
-from penstock.errors import RecordUndecodable, SchemaNotFound
+from penstock.errors import RecordInvalid, RecordUndecodable, RegistryRefused, SchemaNotFound
 from penstock.schemas.avro.binary import reader, writer
+from penstock.schemas.avro.model import Primitive, Type
 from penstock.schemas.registry.protocol import RegisteredSchema, SchemaRegistry
 from penstock.schemas.schema import Schema
-from penstock.schemas.wire import Framed, IdWidth, SchemaId, candidates, claims_schema, header, shown
-
-__all__ = ["AvroCodec", "claims_schema"]
+from penstock.schemas.wire import Framed, IdWidth, SchemaId, candidates, header, shown
 
 Encode = Callable[[object], bytes]
 Decode = Callable[[bytes], object]
+
+_INT, _LONG, _UUID = IdWidth.INT.body, IdWidth.LONG.body, IdWidth.UUID.body
+_FORGET_UNKNOWN_SECONDS = 10.0
+_MAX_UNKNOWN = 10_000
 
 
 class AvroCodec:
     """Encodes records with a schema's id in front of them, and decodes messages by the id they carry.
 
-    Messages with ids of all three widths may stand in one topic. With `reader`, every record is given in that
-    schema's form, whichever version wrote it.
+    Messages with ids of all three widths may stand in one topic; `wire` says how they are told apart. With
+    `reader`, every record is given in that schema's form, whichever version wrote it.
     """
 
     def __init__(self, registry: SchemaRegistry, *, width: IdWidth = IdWidth.INT, reader: Schema | None = None) -> None:
@@ -28,36 +33,111 @@ class AvroCodec:
         self._width = width
         self._reader = reader
         self._by_header: dict[bytes, Decode] = {}
+        self._unknown_until: dict[bytes, float] = {}
 
     def encoder(self, subject: str, schema: Schema, *, register: bool = True) -> Encode:
-        """A function that encodes records of this schema; its id is registered, or only looked up, once."""
+        """A function that encodes records of this schema; its id is registered, or only looked up, once.
+
+        The function raises RecordInvalid, which names the field and the value that does not fit.
+        """
         resolve = self._registry.register if register else self._registry.lookup
-        schema_id = self._written_id(resolve(subject, schema))
-        return writer(schema.type, header(schema_id, self._width))
+        start = header(self._written_id(resolve(subject, schema)), self._width)
+        return partial(_write_raw, start) if _is_raw(schema.type, self._width) else writer(schema.type, start)
 
     def decode(self, data: bytes) -> object:
-        """The record in a message, by the schema id it carries; anything else is RecordUndecodable."""
-        decode = self._by_header.get(data[:5]) or self._decoder_of(data)
-        return decode(data)
+        """The record in a message, by the schema id it carries.
+
+        Raises RecordUndecodable for bytes that are not what they claim, SchemaNotFound for an id that the registry
+        does not know, and the registry's own errors.
+        """
+        known = self._by_header.get(data[:_INT])
+        if known is None:
+            known = self._by_header.get(data[:_UUID]) or self._by_header.get(data[:_LONG])
+        if known is None:
+            return self._decode_closely(data)
+        try:
+            return known(data)
+        except RecordUndecodable:
+            # The first bytes of a 16-byte id may happen to be a 4-byte id that the registry knows.
+            return self._decode_closely(data)
 
     def _written_id(self, registered: RegisteredSchema) -> SchemaId:
-        return registered.schema.fingerprint if self._width is IdWidth.UUID else registered.schema_id
+        if self._width is not IdWidth.UUID:
+            return registered.schema_id
+        fingerprint = registered.schema.fingerprint
+        try:
+            self._registry.by_id(fingerprint)
+        except SchemaNotFound as error:
+            raise RegistryRefused(
+                f"the registry does not serve {registered.subject} by its fingerprint {fingerprint}",
+                hint="16-byte ids need a registry that answers /schemas/id=<fingerprint>; use schema_ids int or long",
+            ) from error
+        return fingerprint
 
-    def _decoder_of(self, data: bytes) -> Decode:
-        tried: list[Framed] = []
+    def _decode_closely(self, data: bytes) -> object:
+        """Try each id that the message may carry, until the whole message reads as a record of its schema."""
+        unknown: list[Framed] = []
+        failures: list[RecordUndecodable] = []
         for framed in candidates(data):
             decode = self._by_header.get(framed.header) or self._load(framed)
-            if decode:
-                return decode
-            tried.append(framed)
-        names = " or ".join(map(str, tried))
-        raise RecordUndecodable(f"the registry does not know {names}: {shown(data)}")
+            if decode is None:
+                unknown.append(framed)
+                continue
+            try:
+                return decode(data)
+            except RecordUndecodable as error:
+                failures.append(_explained(error, framed, data))
+        raise failures[0] if failures else _not_found(unknown, data)
 
     def _load(self, framed: Framed) -> Decode | None:
+        if self._unknown_until.get(framed.header, 0.0) > time.monotonic():
+            return None
         try:
             schema = self._registry.by_id(framed.schema_id)
         except SchemaNotFound:
+            self._remember_unknown(framed)
             return None
-        decode = reader(schema.type, framed.width.body, self._reader.type if self._reader else None)
+        decode = self._decoder(schema, framed.width)
         self._by_header[framed.header] = decode
         return decode
+
+    def _remember_unknown(self, framed: Framed) -> None:
+        if len(self._unknown_until) >= _MAX_UNKNOWN:
+            self._unknown_until.clear()
+        self._unknown_until[framed.header] = time.monotonic() + _FORGET_UNKNOWN_SECONDS
+
+    def _decoder(self, schema: Schema, width: IdWidth) -> Decode:
+        if _is_raw(schema.type, width):
+            return lambda data: data[width.body :]
+        wanted = self._reader if self._reader and self._reader.fingerprint != schema.fingerprint else None
+        return reader(schema.type, width.body, wanted.type if wanted else None)
+
+
+def _is_raw(avro_type: Type, width: IdWidth) -> bool:
+    """Whether a message is the id and then the bytes as they are: WhereHows wrote the schema `bytes` so."""
+    is_bytes = isinstance(avro_type, Primitive) and avro_type.name == "bytes" and avro_type.logical is None
+    return is_bytes and width is not IdWidth.INT
+
+
+def _write_raw(start: bytes, value: object) -> bytes:
+    if not isinstance(value, bytes | bytearray):
+        raise RecordInvalid(f"{value!r} is not bytes")
+    return start + value
+
+
+def _explained(error: RecordUndecodable, framed: Framed, data: bytes) -> RecordUndecodable:
+    return RecordUndecodable(
+        f"{error.message} [{framed}: {shown(data)}]",
+        hint=error.hint,
+        schema_id=framed.schema_id,
+        width=framed.width.value,
+    )
+
+
+def _not_found(unknown: list[Framed], data: bytes) -> SchemaNotFound:
+    names = " nor ".join(map(str, unknown)) or "a schema id of any width"
+    return SchemaNotFound(
+        f"the registry does not know {names}: {shown(data)}",
+        hint="the message comes from another registry, or is no Avro; `penstock schemas list` shows what is known",
+        schema_ids=[framed.schema_id for framed in unknown],
+    )

@@ -14,7 +14,7 @@ from fastavro.schema import to_parsing_canonical_form
 from penstock.errors import SchemaSyntaxError
 from penstock.schemas.avro.emit import to_json
 from penstock.schemas.avro.model import NamedType, Type
-from penstock.schemas.avro.parse import ParsedSchema, parse_schema
+from penstock.schemas.avro.parse import ParsedSchema, parse_schema, syntax_error
 from penstock.schemas.avro.prepared import prepare
 
 
@@ -39,6 +39,15 @@ class Schema:
     @classmethod
     def from_text(cls, text: str, references: Iterable[Reference] = (), *, source: str = "") -> Schema:
         """Parse a schema's JSON text; the types it takes from elsewhere come with `references`."""
+        schema = cls.from_registry(text, references, source=source)
+        wrong = schema._parsed.wrong_defaults  # noqa: SLF001 - a schema looks into a schema
+        if wrong:
+            raise syntax_error(wrong, source)
+        return schema
+
+    @classmethod
+    def from_registry(cls, text: str, references: Iterable[Reference] = (), *, source: str = "") -> Schema:
+        """Parse a schema that a registry keeps: a default that does not fit its field is left out, not refused."""
         schema = cls(text, tuple(references), source)
         schema._parsed  # noqa: B018 - parsing is what refuses a wrong text
         return schema

@@ -12,10 +12,10 @@ This walk is the definition of what fits. It is complete and slow; `quick` says 
 
 from __future__ import annotations
 
-import difflib
+import ctypes
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from penstock.schemas.avro.choice import chosen_branch
@@ -34,10 +34,10 @@ from penstock.schemas.avro.model import (
     UnionType,
     type_name,
 )
+from penstock.schemas.avro.words import meant, shown
 
 MAX_DEPTH = 200
 
-_SHOWN = 60
 _HINTED = 2
 
 Value = Any
@@ -90,18 +90,6 @@ def _misfit(value: Value, avro_type: Type, path: str) -> Misfit | None:
             return Misfit(path, f"{shown(value)} {wrong}") if wrong else None
 
 
-def shown(value: Value) -> str:
-    """A value as messages show it, cut when long."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def meant(name: str, choices: Iterable[str]) -> str:
-    """`; did you mean x?` if one of the choices looks like the name."""
-    close = difflib.get_close_matches(name, list(choices), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
 def _scalar(value: Value, avro_type: Primitive | FixedType | EnumType) -> str | None:
     match avro_type:
         case EnumType(symbols=symbols):
@@ -137,8 +125,10 @@ def _float(value: Value) -> str | None:
     wrong = _double(value)
     if wrong:
         return wrong.replace("a double", "a float")
-    too_large = math.isfinite(value) and abs(value) > FLOAT_MAX
-    return "is too large for a float of 32 bits" if too_large else None
+    if math.isfinite(value) and abs(value) > FLOAT_MAX:
+        return "is too large for a float of 32 bits"
+    rounded = not isinstance(value, float) and ctypes.c_float(value).value != value
+    return "cannot be held exactly by a float of 32 bits" if rounded else None
 
 
 def _double(value: Value) -> str | None:
@@ -223,13 +213,24 @@ def _union(value: Value, union: UnionType, path: str) -> Misfit | None:
         return _named_branch(value, union, path)
     index = chosen_branch(union, value)
     if index is None:
-        return _no_branch(value, union, path)
-    found = _misfit(value, union.branches[index], path)
-    if found is None:
-        return None
-    others = (branch for place, branch in enumerate(union.branches) if place != index)
-    better = next((branch for branch in others if _misfit(value, branch, path) is None), None)
-    return found._replace(hint=f"to mean {type_name(better)}, give ({type_name(better)!r}, value)") if better else found
+        found, others = None, union.branches
+    else:
+        chosen, others = union.branches[index], union.branches[:index] + union.branches[index + 1 :]
+        found = _misfit(value, chosen, path)
+        if found is None and not _comes_back_changed(value, chosen):
+            return None
+    better = next((type_name(branch) for branch in others if _misfit(value, branch, path) is None), None)
+    if better is None:
+        return found if index is not None else _no_branch(value, union, path)
+    message = f"{shown(value)} would be taken for another branch of the union"
+    return Misfit(path, message, f"to mean {better}, give ({better!r}, value)")
+
+
+def _comes_back_changed(value: Value, branch: Type) -> bool:
+    """Whether a number or text becomes a date, time or UUID, or microseconds are lost."""
+    if not isinstance(branch, Primitive) or branch.logical is None:
+        return False
+    return isinstance(value, int | str) or (branch.logical.name.endswith("millis") and value.microsecond % 1000 > 0)
 
 
 def _named_branch(value: tuple[Value, ...], union: UnionType, path: str) -> Misfit | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from penstock.errors import Problem, SchemaSyntaxError
@@ -26,19 +26,23 @@ from penstock.schemas.avro.model import (
     UnionType,
     type_name,
 )
+from penstock.schemas.avro.words import meant, shown
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_DEPTH = 100
-_SHOWN_NODE = 60
 
 Node = Any
 
 
 class ParsedSchema(NamedTuple):
-    """A schema's root type, and every named type it may use by full name."""
+    """A schema's root type, every named type it may use by full name, and the defaults that do not fit their field.
+
+    Registries have taken wrong defaults, and messages must be readable all the same, so those are left out.
+    """
 
     root: Type
     names: Mapping[str, NamedType]
+    wrong_defaults: list[Problem]
 
 
 class _Scope(NamedTuple):
@@ -54,17 +58,18 @@ class _Scope(NamedTuple):
 
 
 def parse_schema(text: str, known: Mapping[str, NamedType] | None = None, source: str = "") -> ParsedSchema:
-    """Parse a schema that may use the `known` named types; a SchemaSyntaxError lists all that is wrong."""
+    """Parse a schema that may use the `known` named types; a SchemaSyntaxError lists all that is wrong but defaults."""
     parser = _Parser(known or {})
     root = parser.type_of(load_json(text, source), _Scope())
-    if not parser.problems:
-        parser.check_defaults()
     if parser.problems:
-        prefix = f"{source}: " if source else ""
-        raise SchemaSyntaxError(
-            "\n".join(prefix + str(problem) for problem in parser.problems), problems=parser.problems
-        )
-    return ParsedSchema(root, parser.names)
+        raise syntax_error(parser.problems, source)
+    return ParsedSchema(root, parser.names, parser.leave_out_wrong_defaults())
+
+
+def syntax_error(problems: list[Problem], source: str = "") -> SchemaSyntaxError:
+    """One error for all problems of a schema."""
+    prefix = f"{source}: " if source else ""
+    return SchemaSyntaxError("\n".join(prefix + str(problem) for problem in problems), problems=problems)
 
 
 class _Parser:
@@ -73,7 +78,7 @@ class _Parser:
     def __init__(self, known: Mapping[str, NamedType]) -> None:
         self.names: dict[str, NamedType] = dict(known)
         self.problems: list[Problem] = []
-        self._with_default: list[tuple[Field, _Scope]] = []
+        self._with_default: list[tuple[RecordType, Field, _Scope]] = []
         self._complex: dict[str, Callable[[dict[str, Node], _Scope], Type]] = {
             "record": self._record,
             "error": self._record,
@@ -91,9 +96,9 @@ class _Parser:
         if isinstance(node, list):
             return self._union(node, scope)
         if not isinstance(node, dict):
-            return self._wrong(scope, f"{_shown(node)} is not a type")
+            return self._wrong(scope, f"{shown(node)} is not a type")
         if "type" not in node:
-            return self._wrong(scope, f"{_shown(node)} has no type")
+            return self._wrong(scope, f"{shown(node)} has no type")
         return self._by_node(node, scope)
 
     def _by_name(self, name: str, scope: _Scope, choices: Iterable[str] = ()) -> Type:
@@ -102,7 +107,7 @@ class _Parser:
         full = _full_name(name, scope.namespace)
         if full in self.names:
             return self.names[full]
-        return self._wrong(scope, f"{name!r} is not a type" + _meant(name, (*PRIMITIVES, *choices, *self.names)))
+        return self._wrong(scope, f"{name!r} is not a type" + meant(name, (*PRIMITIVES, *choices, *self.names)))
 
     def _by_node(self, node: dict[str, Node], scope: _Scope) -> Type:
         kind = node["type"]
@@ -144,11 +149,11 @@ class _Parser:
 
     def _add_field(self, record: RecordType, node: Node, scope: _Scope) -> None:
         if not isinstance(node, dict) or "name" not in node or "type" not in node:
-            self._wrong(scope, f"{_shown(node)} is not a field: a field has a name and a type")
+            self._wrong(scope, f"{shown(node)} is not a field: a field has a name and a type")
             return
         name = node["name"]
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            self._wrong(scope.at("name"), f"{_shown(name)} is not a field name", _name_hint(name))
+            self._wrong(scope.at("name"), f"{shown(name)} is not a field name", _name_hint(name))
         elif any(field.name == name for field in record.fields):
             self._wrong(scope.at("name"), f"the field {name} stands twice")
         aliases = tuple(map(str, _list(node.get("aliases"))))
@@ -156,15 +161,18 @@ class _Parser:
         field = Field(str(name), field_type, node.get("default", MISSING), aliases)
         record.fields.append(field)
         if field.has_default:
-            self._with_default.append((field, scope.at("default")))
+            self._with_default.append((record, field, scope.at("default")))
 
-    def check_defaults(self) -> None:
-        """Look at the defaults once every type is complete."""
-        for field, scope in self._with_default:
+    def leave_out_wrong_defaults(self) -> list[Problem]:
+        """Look at the defaults, now that every type is complete."""
+        wrong: list[Problem] = []
+        for record, field, scope in self._with_default:
             try:
                 default_value(field)
             except ValueError as error:
-                self._wrong(scope, str(error))
+                record.fields[record.fields.index(field)] = replace(field, default=MISSING)
+                wrong.append(Problem(scope.place, str(error)))
+        return wrong
 
     def _enum(self, node: dict[str, Node], scope: _Scope) -> Type:
         full, inside = self._name(node, scope)
@@ -174,19 +182,19 @@ class _Parser:
         for index, symbol in enumerate(symbols):
             place = scope.at(f"symbols[{index}]")
             if not isinstance(symbol, str) or not _NAME.fullmatch(symbol):
-                self._wrong(place, f"{_shown(symbol)} is not a symbol", _name_hint(symbol))
+                self._wrong(place, f"{shown(symbol)} is not a symbol", _name_hint(symbol))
             elif symbol in symbols[:index]:
                 self._wrong(place, f"the symbol {symbol} stands twice")
         default = node.get("default")
         if default is not None and default not in symbols:
-            self._wrong(scope.at("default"), f"{_shown(default)} is not one of the enum's symbols")
+            self._wrong(scope.at("default"), f"{shown(default)} is not one of the enum's symbols")
         return self._define(EnumType(full, tuple(map(str, symbols)), self._aliases(node, inside), default), scope)
 
     def _fixed(self, node: dict[str, Node], scope: _Scope) -> Type:
         full, inside = self._name(node, scope)
         size = node.get("size")
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-            return self._wrong(scope.at("size"), f"{_shown(size)} is not a number of bytes")
+            return self._wrong(scope.at("size"), f"{shown(size)} is not a number of bytes")
         fixed = FixedType(full, size, self._aliases(node, inside), logical_of("fixed", node, size))
         return self._define(fixed, scope)
 
@@ -197,7 +205,7 @@ class _Parser:
             self._wrong(scope, f"the {node['type']} has no name")
             return "", scope
         full = _full_name(name, namespace if isinstance(namespace, str) else "")
-        if not all(_NAME.fullmatch(part) for part in full.split(".")) or full in PRIMITIVES:
+        if not _NAME.fullmatch(full.rpartition(".")[2]) or full in PRIMITIVES:
             self._wrong(scope.at("name"), f"{full!r} is not a name for a type", _name_hint(full))
         return full, scope._replace(namespace=full.rpartition(".")[0])
 
@@ -221,16 +229,6 @@ def _full_name(name: str, namespace: str) -> str:
 
 def _list(node: Node) -> list[Node]:
     return node if isinstance(node, list) else []
-
-
-def _shown(node: Node) -> str:
-    text = repr(node)
-    return text if len(text) <= _SHOWN_NODE else f"{text[:_SHOWN_NODE]}..."
-
-
-def _meant(name: str, choices: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(choices), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _name_hint(name: Node) -> str:

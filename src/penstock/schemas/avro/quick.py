@@ -97,7 +97,7 @@ class _Generator:
             case ArrayType(items):
                 return [_refuse(f"type({var}) is not list"), *self._loop(items, var)]
             case MapType(values):
-                return self._loop(values, f"{var}.values()")
+                return [_refuse(f"type({var}) is not dict"), *self._loop(values, f"{var}.values()")]
             case RecordType():
                 name = self._record(avro_type)
                 return [_refuse(f"not {name}({var})")] if name else []
@@ -117,7 +117,8 @@ class _Generator:
     def _record(self, record: RecordType) -> str | None:
         if id(record) not in self._records:
             lines = [line for field in record.fields for line in self._field(field.name, field.type, field.has_default)]
-            self._records[id(record)] = self._function(lines)
+            no_fields = [] if record.fields else [_refuse("type(v) is not dict")]
+            self._records[id(record)] = self._function(no_fields + lines)
         return self._records[id(record)]
 
     def _field(self, name: str, avro_type: Type, may_be_left_out: bool) -> Lines:

@@ -66,7 +66,7 @@ class _Walk:
     def __init__(self, data: bytes, position: int) -> None:
         self.position = position
         self._data = data
-        self._empty_items = 0
+        self._empty = 0
 
     def over(self, avro_type: Type, path: str, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -77,6 +77,8 @@ class _Walk:
             case RecordType(fields=fields):
                 for field in fields:
                     self.over(field.type, f"{path}.{field.name}" if path else field.name, depth + 1)
+            case ArrayType(items) if _takes_no_bytes(items):
+                self._empty_items(path)
             case ArrayType(items):
                 self._blocks(path, lambda inside: self.over(items, inside, depth + 1))
             case MapType(values):
@@ -156,11 +158,15 @@ class _Walk:
         index = 0
         while count := self._count(path):
             for _ in range(count):
-                start = self.position
                 over_item(f"{path}[{index}]")
                 index += 1
-                if self.position == start:
-                    self._count_empty_item(path)
+
+    def _empty_items(self, path: str) -> None:
+        """Items without bytes need no walk, but fastavro makes a value of each."""
+        while count := self._count(path):
+            self._empty += count
+            if self._empty > _MAX_EMPTY_ITEMS:
+                raise Unreadable(path, self.position, f"more than {_MAX_EMPTY_ITEMS} items take no bytes at all")
 
     def _count(self, path: str) -> int:
         count = self._long(path)
@@ -168,10 +174,15 @@ class _Walk:
             self._long(path)
         return abs(count)
 
-    def _count_empty_item(self, path: str) -> None:
-        self._empty_items += 1
-        if self._empty_items > _MAX_EMPTY_ITEMS:
-            raise Unreadable(path, self.position, f"more than {_MAX_EMPTY_ITEMS} items take no bytes at all")
+
+def _takes_no_bytes(avro_type: Type) -> bool:
+    match avro_type:
+        case Primitive(name="null") | FixedType(size=0):
+            return True
+        case RecordType(fields=fields):
+            return all(_takes_no_bytes(field.type) for field in fields)
+        case _:
+            return False
 
 
 _WIDTHS = {"boolean": 1, "float": 4, "double": 8}

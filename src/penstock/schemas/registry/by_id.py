@@ -21,7 +21,7 @@ def fetch_by_id(http: RegistryHttp, schema_id: SchemaId) -> Schema:
     if answer.status != _OK:
         raise refusal(answer, f"schema id {schema_id}")
     try:
-        return Schema.from_text(answer.body.decode())
+        return Schema.from_registry(answer.body.decode())
     except (UnicodeDecodeError, SchemaSyntaxError) as error:
         raise not_a_registry(answer) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from penstock.errors import SchemaError
 from penstock.schemas.registry.answers import json_of, not_a_registry
 from penstock.schemas.registry.by_id import fetch_by_id
 from penstock.schemas.registry.http import Answer, RegistryHttp
@@ -59,9 +60,12 @@ class ConfluentRegistry:
 
     def _schema(self, answer: Answer, found: Any) -> Schema:  # noqa: ANN401 - JSON
         with _shaped(answer):
+            kind = found.get("schemaType") or "AVRO"
             text, references = str(found["schema"]), found.get("references") or []
             named = [(str(item["name"]), str(item["subject"]), int(item["version"])) for item in references]
-        return Schema.from_text(text, [self._reference(*item) for item in named])
+        if kind != "AVRO":
+            raise SchemaError(f"{answer.url} is a schema of type {kind}", hint="Penstock reads and writes Avro")
+        return Schema.from_registry(text, [self._reference(*item) for item in named])
 
     def _reference(self, name: str, subject: str, version: int) -> Reference:
         return Reference(name, subject, version, self.by_version(subject, version).schema)
