@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import Final
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message
@@ -25,6 +25,7 @@ OnDelivery = Callable[[Outcome], None]
 KEPT_RECORDS = 100_000
 """So many undelivered records are kept for the report; more are only counted, so that an outage fills no memory."""
 
+_EXPLANATION_SECONDS = 1.0
 _UNKNOWN_OFFSET = Offset(-1)
 _PLAIN = {
     KafkaError._MSG_TIMED_OUT: "the broker did not confirm it in time",  # noqa: SLF001 - librdkafka's own codes begin so
@@ -108,6 +109,7 @@ class Failures:
         self._count = 0
         self._records: list[UndeliveredRecord] = []
         self._fatal: KafkaError | None = None
+        self._purge_explained = Event()
 
     def on_report(self, error: KafkaError | None, message: Message, extras: Extras = NO_EXTRAS) -> None:
         """Note a message that failed; the hot path, for those that did not."""
@@ -115,13 +117,22 @@ class Failures:
             self._note(self._undelivered(error, message, extras))
 
     def on_fatal(self, error: KafkaError) -> None:
-        """Keep why the producer can send nothing any more, which is the reason of all that is purged from now on."""
+        """Keep why the producer can send nothing any more, which is the reason of all that is purged."""
         self._fatal = error
+        self._purge_explained.set()
+
+    def on_purge(self) -> None:
+        """Expect no other reason for what is purged from now on."""
+        self._purge_explained.set()
 
     def explain(self, error: KafkaError, tried: str) -> PenstockError:
-        """Our error for what librdkafka says of a record, naming the right that the user lacks."""
-        if self._fatal is not None and error.code() in _AFTER_FATAL:
-            error = self._fatal
+        """Our error for what librdkafka says of a record, naming the right that the user lacks.
+
+        One thread may hear of purged records a moment before another one hears why, and waits for it then.
+        """
+        if error.code() in _AFTER_FATAL:
+            self._purge_explained.wait(_EXPLANATION_SECONDS)
+            error = self._fatal or error
         plain = KafkaError(error.code(), _PLAIN.get(error.code(), error.str()))
         return translate(plain, tried, needs=[write_right(self._topic)], user=self._user, topic=self._topic)
 

@@ -47,7 +47,11 @@ class Reports(Protocol):
         ...
 
     def on_fatal(self, error: KafkaError) -> None:
-        """Hear why the handle can send nothing any more; all that it holds is reported as purged after this."""
+        """Hear why the handle can send nothing any more; all that it holds is reported as purged because of it."""
+        ...
+
+    def on_purge(self) -> None:
+        """Hear that what is reported as purged from now on was given up on purpose."""
         ...
 
     def explain(self, error: KafkaError, tried: str) -> PenstockError:
@@ -105,6 +109,7 @@ class Outbox:
             return
         self._closed = True
         if self._flush(timeout):
+            self._reports.on_purge()
             self.handle.purge()
             self._flush(_PURGED_SECONDS)
         self._server.join()
