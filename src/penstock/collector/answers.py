@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from http import HTTPStatus
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -18,8 +16,10 @@ EventStatus = Literal["accepted", "rejected", "failed", "unknown"]
 """accepted: in Kafka, on all in-sync replicas. rejected: not an event of this topic. failed: not in Kafka, though it
 could be. unknown: Kafka did not acknowledge in time, so it may or may not be there."""
 
-Tally = Counter[EventStatus]
+Tally = dict[EventStatus, int]
 
+_OK, _SOME, _TOO_LARGE, _INVALID, _UNAVAILABLE = 200, 207, 413, 422, 503
+_WORTH_A_RETRY = {"failed", "unknown"}
 _NO_HEADERS: Mapping[str, str] = {}
 _encode = msgspec.json.Encoder().encode
 
@@ -71,26 +71,28 @@ def refusal(error: Refusal) -> Answer:
 
 def tally(results: Iterable[EventResult]) -> Tally:
     """How many events met each fate."""
-    return Counter([result.status for result in results])
+    counts: Tally = {}
+    for result in results:
+        counts[result.status] = counts.get(result.status, 0) + 1
+    return counts
 
 
 def answer(results: list[EventResult], counts: Tally, *, single: bool) -> Answer:
     """The answer to a request whose events were looked at one by one."""
     body = _encode(results[0]) if single else _encode(_batch(results, counts))
-    headers = {"retry-after": RETRY_SECONDS} if counts["failed"] or counts["unknown"] else _NO_HEADERS
+    headers = {"retry-after": RETRY_SECONDS} if counts.keys() & _WORTH_A_RETRY else _NO_HEADERS
     return Answer(_http_status(results, counts), body, headers)
 
 
 def _batch(results: list[EventResult], counts: Tally) -> BatchResult:
-    return BatchResult(counts["accepted"], counts["rejected"], counts["failed"], counts["unknown"], results)
+    accepted, rejected, failed, unknown = (counts.get(status, 0) for status in get_args(EventStatus))
+    return BatchResult(accepted, rejected, failed, unknown, results)
 
 
 def _http_status(results: list[EventResult], counts: Tally) -> int:
-    if counts["accepted"] == len(results):
-        return HTTPStatus.OK
-    if counts["accepted"]:
-        return HTTPStatus.MULTI_STATUS
-    if counts["rejected"] < len(results):
-        return HTTPStatus.SERVICE_UNAVAILABLE
+    if "accepted" in counts:
+        return _OK if len(counts) == 1 else _SOME
+    if counts.keys() & _WORTH_A_RETRY:
+        return _UNAVAILABLE
     too_large = all(result.error and result.error.code == "record.too_large" for result in results)
-    return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if too_large else HTTPStatus.UNPROCESSABLE_ENTITY
+    return _TOO_LARGE if too_large else _INVALID

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 from time import perf_counter
 
 from starlette.applications import Starlette
@@ -13,10 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from penstock.collector.answers import RETRY_SECONDS, Answer, refusal
 from penstock.collector.config import CollectorSettings, CorsSettings
 from penstock.collector.health import Readiness
-from penstock.collector.intake import Intake, Post
+from penstock.collector.intake import Intake
 from penstock.collector.metrics import Metrics
 from penstock.collector.openapi import describe
 from penstock.collector.pages import make_pages
+from penstock.collector.post import Post
 from penstock.collector.refusals import Busy, Refusal, WrongMethod
 from penstock.collector.topics import Topic
 from penstock.config import Settings
@@ -26,7 +28,7 @@ from penstock.kafka.acknowledged import AcknowledgedProducer
 EVENTS_PATH = "/events"
 TOPICS_PATH = "/topics/"
 
-_MEASURE_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -37,11 +39,13 @@ class CollectorApp:
     _intake: Intake
     _pages: Starlette
 
-    def __init__(self, settings: Settings, collector: CollectorSettings, topics: dict[str, Topic]) -> None:
+    def __init__(
+        self, settings: Settings, collector: CollectorSettings, topics: dict[str, Topic], shared: Path | None
+    ) -> None:
         self._settings = settings
         self._collector = collector
         self._topics = topics
-        self._metrics = Metrics()
+        self._metrics = Metrics(shared)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the worker's life."""
@@ -57,10 +61,10 @@ class CollectorApp:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         self._start()
-        measuring = asyncio.create_task(self._measure())
+        looking_around = asyncio.create_task(self._look_around())
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        measuring.cancel()
+        looking_around.cancel()
         missing = await self._producer.close(self._collector.answer_within)
         if missing:
             _log.warning("%d events were not acknowledged by Kafka before the end", missing)
@@ -76,10 +80,11 @@ class CollectorApp:
         readiness = Readiness(self._producer, topics)
         self._pages = make_pages(self._producer, readiness, self._metrics, describe(collector, self._topics))
 
-    async def _measure(self) -> None:
+    async def _look_around(self) -> None:
         while True:
-            self._metrics.bytes_underway.set(self._producer.bytes_underway)
-            await asyncio.sleep(_MEASURE_SECONDS)
+            self._metrics.share(self._producer.bytes_underway)
+            self._intake.bodies.stop_the_late()
+            await asyncio.sleep(_LOOK_SECONDS)
 
     async def _post(self, topic: str, scope: Scope, receive: Receive, send: Send) -> None:
         started = perf_counter()
@@ -106,9 +111,11 @@ class CollectorApp:
         return refusal(error)
 
 
-def make_app(settings: Settings, collector: CollectorSettings, topics: dict[str, Topic]) -> ASGIApp:
-    """The application of one worker, open to other origins where the settings say so."""
-    app = CollectorApp(settings, collector, topics)
+def make_app(
+    settings: Settings, collector: CollectorSettings, topics: dict[str, Topic], shared: Path | None = None
+) -> ASGIApp:
+    """The application of one worker; several of them share a directory for their metrics."""
+    app = CollectorApp(settings, collector, topics, shared)
     return app if collector.cors is None else _open_to_other_origins(app, collector.cors)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import cast
 
 from starlette.types import Message, Receive
 
@@ -29,26 +31,49 @@ class Memory:
 
 @dataclass(frozen=True)
 class BodyReader:
-    """Reads bodies of at most `limit` bytes, also after decompression, each within `seconds`."""
+    """Reads bodies of at most `limit` bytes, also after decompression, each within `seconds`.
+
+    The time is kept by whoever calls `stop_the_late` now and then: a timer of its own would cost every request.
+    """
 
     limit: int
     seconds: float
     memory: Memory
+    _since: dict[asyncio.Task[object], float] = field(default_factory=dict)
+    _late: set[asyncio.Task[object]] = field(default_factory=set)
 
     async def read(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body, decompressed."""
         self._check_length(headers)
-        try:
-            async with asyncio.timeout(self.seconds):
-                message = await receive()
-                body = _part(message)
-                if message.get("more_body"):
-                    body += await self._rest(len(body), receive)
-        except TimeoutError:
-            raise TooSlow(f"the body did not arrive within {self.seconds:g} seconds") from None
+        body = await self._read_in_time(receive)
         self._check(len(body))
         encoding = headers.get(b"content-encoding")
         return body if encoding is None else unpacked(body, encoding.decode("latin-1"), self.limit)
+
+    def stop_the_late(self) -> None:
+        """Cancel every reading that takes too long; its request is answered with TooSlow."""
+        began_before = monotonic() - self.seconds
+        for task, began in list(self._since.items()):
+            if began > began_before:
+                break
+            self._late.add(task)
+            task.cancel()
+
+    async def _read_in_time(self, receive: Receive) -> bytes:
+        task = cast("asyncio.Task[object]", asyncio.current_task())
+        self._since[task] = monotonic()
+        try:
+            message = await receive()
+            body = _part(message)
+            return body + await self._rest(len(body), receive) if message.get("more_body") else body
+        except asyncio.CancelledError:
+            if task not in self._late:
+                raise
+            task.uncancel()
+            raise TooSlow(f"the body did not arrive within {self.seconds:g} seconds") from None
+        finally:
+            del self._since[task]
+            self._late.discard(task)
 
     async def _rest(self, size: int, receive: Receive) -> bytes:
         rest, more = bytearray(), True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zlib
 from collections.abc import Callable
 
@@ -13,6 +12,9 @@ from penstock.collector.refusals import NotJson, TooLarge, Unsupported
 _GZIP = zlib.MAX_WBITS | 16
 _MAX_WINDOW = 8 * 1024 * 1024
 """A zstd frame may ask for a window of gigabytes before its first byte; RFC 8878 advises 8 MiB as the limit."""
+
+_STEP = 128
+"""Bytes of zstd that are unpacked at once: a block of 4 bytes may hold 128 KiB, so these become 4 MiB at the most."""
 
 
 def unpacked(body: bytes, encoding: str, limit: int) -> bytes:
@@ -48,8 +50,18 @@ def _gunzip(body: bytes, most: int) -> bytes:
 def _unzstd(body: bytes, most: int) -> bytes:
     """At most so many bytes of one or several zstd frames."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
-    with decompressor.stream_reader(io.BytesIO(body), read_across_frames=True) as reader:
-        return reader.read(most)
+    frame, plain = decompressor.decompressobj(), bytearray()
+    for start in range(0, len(body), _STEP):
+        part = body[start : start + _STEP]
+        while part:
+            frame = decompressor.decompressobj() if frame.eof else frame
+            plain += frame.decompress(part)
+            part = frame.unused_data if frame.eof else b""
+        if len(plain) >= most:
+            return bytes(plain[:most])
+    if body and not frame.eof:
+        raise EOFError("it ends in the middle")
+    return bytes(plain)
 
 
 _ENCODINGS: dict[str, Callable[[bytes, int], bytes]] = {

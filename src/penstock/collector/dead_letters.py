@@ -38,7 +38,7 @@ def dead_letter(
         "penstock.client.address": sender.address,
         "penstock.client.agent": sender.agent,
     }
-    return OutgoingRecord(dead_letters, text, None, [(name, _header(value)) for name, value in told.items()])
+    return dead_letters, text, None, [(name, _header(value)) for name, value in told.items()]
 
 
 def _header(value: str) -> bytes:

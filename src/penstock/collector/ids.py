@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
+from random import getrandbits
 from time import time_ns
 
 from penstock.collector.refusals import BadId
 
 MAX_ID_LENGTH = 200
 
-_NODE_BITS = 48
-_NODE_START = (1 << (_NODE_BITS - 1)) - 1
+_VERSION = 0x7000
+_VARIANT = 0x8000
+_COUNTER_BITS = 47
 
 
 def new_ids(count: int) -> list[str]:
     """So many new ids, in ascending order: RFC 9562's version 7 with a counter that starts at random."""
     milliseconds = time_ns() // 1_000_000
-    chance = int.from_bytes(os.urandom(10))
-    node = chance & _NODE_START
-    chance >>= _NODE_BITS
-    variant = 0x8000 | chance & 0x3FFF
-    prefix = f"{milliseconds >> 16:08x}-{milliseconds & 0xFFFF:04x}-7{chance >> 14 & 0xFFF:03x}-{variant:04x}-"
-    return [f"{prefix}{node + index:012x}" for index in range(count)]
+    head = f"{milliseconds << 16 | _VERSION | getrandbits(12):016x}"
+    prefix = f"{head[:8]}-{head[8:12]}-{head[12:]}-{_VARIANT | getrandbits(14):04x}-"
+    start = getrandbits(_COUNTER_BITS)
+    return [f"{prefix}{start + index:012x}" for index in range(count)]
 
 
 def key_from(header: bytes | None) -> str | None:

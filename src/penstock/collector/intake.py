@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import NamedTuple
-
-from starlette.types import Receive
+from functools import lru_cache
+from time import time_ns
 
 from penstock.collector.answers import Answer, EventResult, Tally, answer, tally
-from penstock.collector.body import BodyReader, Headers, Memory
+from penstock.collector.body import BodyReader, Memory
 from penstock.collector.config import CollectorSettings
-from penstock.collector.dead_letters import Sender
 from penstock.collector.ids import derived_id, key_from, new_ids
-from penstock.collector.keys import Client, Keyring
+from penstock.collector.keys import Keyring
 from penstock.collector.metrics import Metrics
 from penstock.collector.parse import JSON, Parsed, Rejected, parse_body
+from penstock.collector.post import Post
 from penstock.collector.refusals import Busy, NotJson
 from penstock.collector.shipment import Arrival, Dispatch, Shipment
 from penstock.collector.topics import Topic
 from penstock.collector.window import Window
 from penstock.errors import RecordInvalid
 from penstock.kafka.acknowledged import AcknowledgedProducer
-
-
-class Post(NamedTuple):
-    """A POST as it arrives: where its path leads, who sends it, and its body unread."""
-
-    topic: str
-    headers: Headers
-    address: str
-    receive: Receive
 
 
 class Intake:
@@ -45,7 +35,7 @@ class Intake:
         self._settings = settings
         self._metrics = metrics
         self._keyring = Keyring(settings, topics)
-        self._bodies = BodyReader(settings.max_body, settings.read_within, Memory(settings.buffer))
+        self.bodies = BodyReader(settings.max_body, settings.read_within, Memory(settings.buffer))
         window = Window(settings.window, settings.window_ids)
         self._dispatch = Dispatch(producer, window, settings.dead_letters)
 
@@ -55,7 +45,7 @@ class Intake:
         client = self._keyring.client(post.headers)
         topic = client.topic(post.topic)
         client.check_rate()
-        arrival = Arrival(topic, _sender(client, post), _now())
+        arrival = Arrival(topic, client.name, post, moment(time_ns() // 1_000_000))
         # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
         parsed = await self._parse(post, arrival)
         client.count(len(parsed.events))
@@ -73,7 +63,7 @@ class Intake:
 
     async def _parse(self, post: Post, arrival: Arrival) -> Parsed:
         content_type = post.headers.get(b"content-type", JSON.encode()).decode("latin-1")
-        body = await self._bodies.read(post.headers, post.receive)
+        body = await self.bodies.read(post.headers, post.receive)
         try:
             return parse_body(body, content_type, arrival.topic.shape, self._settings.max_events)
         except NotJson as error:
@@ -107,16 +97,13 @@ class Intake:
 
     def _count(self, topic: Topic, results: list[EventResult], counts: Tally, size: int) -> None:
         self._metrics.counted(topic.name, counts, size)
-        if counts["accepted"] < len(results):
+        if counts.get("accepted", 0) < len(results):
             for result in results:
                 if result.error is not None:
                     self._metrics.not_taken(result.error.code)
 
 
-def _sender(client: Client, post: Post) -> Sender:
-    return Sender(client.name, post.address, post.headers.get(b"user-agent", b"").decode("latin-1"))
-
-
-def _now() -> str:
-    """This moment in UTC, ISO 8601 with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+@lru_cache(maxsize=1)
+def moment(milliseconds: int) -> str:
+    """A moment since 1970 in UTC, ISO 8601 with milliseconds; many requests share one."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,94 +1,143 @@
-"""What Prometheus is told; with several workers every one of them answers for all."""
+"""What Prometheus is told: plain numbers, which several workers share through files.
+
+Counting is on the path of every request, so it is an addition and nothing more. Each worker writes its numbers to a
+file of its own once a second; whichever worker is asked adds up all files, and so answers for all of them.
+"""
 
 from __future__ import annotations
 
 import os
-from functools import cache
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator
+from itertools import accumulate
 from pathlib import Path
+from time import time
+from typing import TypeVar
 
-import psutil
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+import msgspec
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
 
-from penstock.collector.answers import Tally
-
-SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable by which prometheus_client learns, when imported, where the workers share their numbers."""
+from penstock.collector.answers import EventStatus, Tally
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
-_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_LIVE_SECONDS = 5
+
+Label = TypeVar("Label", bound=Hashable)
 
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody asks for
+class Numbers(msgspec.Struct):
+    """What one worker counted since its start, or all of them together."""
 
+    events: dict[str, dict[EventStatus, int]] = {}
+    bytes: dict[str, int] = {}
+    rejections: dict[str, int] = {}
+    requests: dict[int, int] = {}
+    seconds: float = 0.0
+    buckets: list[int] = msgspec.field(default_factory=lambda: [0] * (len(_BUCKETS) + 1))
+    underway: int = 0
 
-def forget_dead_workers() -> None:
-    """What a dead worker counted stays; what it measured at its last moment does not."""
-    shared = os.environ.get(SHARED_DIRECTORY)
-    for file in Path(shared).glob("gauge_live*_*.db") if shared else ():
-        pid = int(file.stem.rpartition("_")[2])
-        if not psutil.pid_exists(pid):
-            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+    def add(self, other: Numbers) -> None:
+        """Take another worker's numbers in."""
+        for topic, counts in other.events.items():
+            _add(self.events.setdefault(topic, {}), counts)
+        _add(self.bytes, other.bytes)
+        _add(self.rejections, other.rejections)
+        _add(self.requests, other.requests)
+        self.seconds += other.seconds
+        self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
+        self.underway += other.underway
 
 
 class Metrics:
-    """Counts events, bytes and requests, and measures how long answers take."""
+    """Counts for one worker and, given a directory that the workers share, tells the numbers of all."""
 
-    def __init__(self) -> None:
-        forget_dead_workers()
-        self._registry = registry = CollectorRegistry()
-        events = Counter(
-            "penstock_collector_events",
-            "Events by topic and what became of them",
-            ["topic", "status"],
-            registry=registry,
-        )
-        rejections = Counter(
-            "penstock_collector_rejections", "Events and requests not taken, by reason", ["reason"], registry=registry
-        )
-        sizes = Counter(
-            "penstock_collector_bytes", "Bytes of accepted events as sent to Kafka", ["topic"], registry=registry
-        )
-        requests = Counter(
-            "penstock_collector_requests", "Answers to POSTs by HTTP status", ["status"], registry=registry
-        )
-        self._seconds = Histogram(
-            "penstock_collector_request_seconds",
-            "From a POST's head to its answer",
-            buckets=_BUCKETS,
-            registry=registry,
-        )
-        self._event, self._rejection = cache(events.labels), cache(rejections.labels)
-        self._byte, self._request = cache(sizes.labels), cache(requests.labels)
-        self.bytes_underway = Gauge(
-            "penstock_collector_underway_bytes",
-            "Bytes that wait for Kafka's acknowledgement",
-            multiprocess_mode="livesum",
-            registry=registry,
-        )
+    def __init__(self, shared: Path | None = None) -> None:
+        self._numbers = Numbers()
+        self._shared = shared
 
     def answered(self, status: int, seconds: float) -> None:
         """Count an answer and its time."""
-        self._request(str(int(status))).inc()
-        self._seconds.observe(seconds)
+        numbers = self._numbers
+        numbers.requests[status] = numbers.requests.get(status, 0) + 1
+        numbers.seconds += seconds
+        numbers.buckets[bisect_left(_BUCKETS, seconds)] += 1
 
     def not_taken(self, reason: str) -> None:
         """Count a request, or an event of one, that was not taken."""
-        self._rejection(reason).inc()
+        self._numbers.rejections[reason] = self._numbers.rejections.get(reason, 0) + 1
 
     def counted(self, topic: str, counts: Tally, size: int) -> None:
-        """Count the events of a request and the bytes that were accepted."""
-        for status, count in counts.items():
-            self._event(topic, status).inc(count)
-        if size:
-            self._byte(topic).inc(size)
+        """Count the events of a request, and the bytes that were sent to Kafka."""
+        _add(self._numbers.events.setdefault(topic, {}), counts)
+        self._numbers.bytes[topic] = self._numbers.bytes.get(topic, 0) + size
+
+    def share(self, underway: int) -> None:
+        """Note what is underway now, and let the other workers know all numbers."""
+        self._numbers.underway = underway
+        if self._shared is not None:
+            own, new = self._file(self._shared), self._file(self._shared).with_suffix(".new")
+            new.write_bytes(msgspec.msgpack.encode(self._numbers))
+            new.replace(own)
 
     def page(self) -> bytes:
-        """The numbers in Prometheus' text form."""
-        if SHARED_DIRECTORY not in os.environ:
-            return generate_latest(self._registry)
-        shared = CollectorRegistry()
-        MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
-        return generate_latest(shared)
+        """The numbers of all workers in Prometheus' text form."""
+        total = Numbers()
+        total.add(self._numbers)
+        for numbers in self._others():
+            total.add(numbers)
+        return generate_latest(_Exposition(total))
+
+    def _others(self) -> Iterator[Numbers]:
+        for file in self._shared.glob("*.numbers") if self._shared else ():
+            if file != self._file(file.parent):
+                numbers = msgspec.msgpack.decode(file.read_bytes(), type=Numbers)
+                is_dead = time() - file.stat().st_mtime > _LIVE_SECONDS
+                yield msgspec.structs.replace(numbers, underway=0) if is_dead else numbers
+
+    def _file(self, directory: Path) -> Path:
+        return directory / f"{os.getpid()}.numbers"
+
+
+class _Exposition(Collector):
+    """Numbers as prometheus_client's families of metrics."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self._numbers = numbers
+
+    def collect(self) -> Iterator[Metric]:
+        """Every metric with its name, its explanation and its values."""
+        events = CounterMetricFamily(
+            "penstock_collector_events", "Events by topic and what became of them", labels=["topic", "status"]
+        )
+        for topic, counts in self._numbers.events.items():
+            for status, count in counts.items():
+                events.add_metric([topic, status], count)
+        yield events
+        yield _counter("bytes", "Bytes of events sent to Kafka", "topic", self._numbers.bytes)
+        yield _counter("rejections", "Events and requests not taken", "reason", self._numbers.rejections)
+        yield _counter("requests", "Answers to POSTs by their HTTP status", "status", self._numbers.requests)
+        yield self._seconds()
+        waiting = "Bytes that wait for Kafka's acknowledgement"
+        yield GaugeMetricFamily("penstock_collector_underway_bytes", waiting, self._numbers.underway)
+
+    def _seconds(self) -> Metric:
+        bounds = [*map(str, _BUCKETS), "+Inf"]
+        buckets = list(zip(bounds, accumulate(self._numbers.buckets), strict=True))
+        name, text = "penstock_collector_request_seconds", "From a POST's head to its answer"
+        return HistogramMetricFamily(name, text, buckets, self._numbers.seconds)
+
+
+def _counter(name: str, text: str, label: str, values: dict[Label, int]) -> Metric:
+    family = CounterMetricFamily(f"penstock_collector_{name}", text, labels=[label])
+    for key, value in values.items():
+        family.add_metric([str(key)], value)
+    return family
+
+
+def _add(total: dict[Label, int], more: dict[Label, int]) -> None:
+    for label, count in more.items():
+        total[label] = total.get(label, 0) + count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -42,6 +43,7 @@ def parse_body(body: bytes, content_type: str, shape: EventShape, most: int) -> 
     return parsed
 
 
+@lru_cache(maxsize=100)
 def _parser_for(content_type: str) -> Callable[[bytes, EventShape], Parsed]:
     name, _, parameters = content_type.partition(";")
     media_type = name.strip().lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import signal
@@ -11,6 +12,7 @@ import tempfile
 import threading
 from functools import partial
 from multiprocessing import parent_process
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -18,7 +20,6 @@ from uvicorn.supervisors import Multiprocess
 
 from penstock.collector.app import make_app
 from penstock.collector.config import CollectorSettings
-from penstock.collector.metrics import SHARED_DIRECTORY
 from penstock.collector.topics import load_topics
 from penstock.config import Settings
 from penstock.errors import PortInUse, UsageError
@@ -49,14 +50,13 @@ def serve(settings: Settings, collector: CollectorSettings, listener: socket.soc
     if collector.workers == 1:
         uvicorn.Server(_config(settings, collector)).run([listener])
         return
-    with tempfile.TemporaryDirectory(prefix="penstock-metrics-") as shared:
-        os.environ[SHARED_DIRECTORY] = shared
-        Multiprocess(_config(settings, collector), [listener]).run()
+    with tempfile.TemporaryDirectory(prefix="penstock-collector-") as shared:
+        Multiprocess(_config(settings, collector, Path(shared)), [listener]).run()
 
 
-def _config(settings: Settings, collector: CollectorSettings) -> uvicorn.Config:
+def _config(settings: Settings, collector: CollectorSettings, shared: Path | None = None) -> uvicorn.Config:
     return uvicorn.Config(
-        partial(_worker, settings, collector),
+        partial(_worker, settings, collector, shared),
         factory=True,
         loop="uvloop",
         http="httptools",
@@ -66,6 +66,7 @@ def _config(settings: Settings, collector: CollectorSettings) -> uvicorn.Config:
         log_level=logging.WARNING,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         workers=collector.workers,
         limit_concurrency=collector.connections,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
@@ -73,11 +74,14 @@ def _config(settings: Settings, collector: CollectorSettings) -> uvicorn.Config:
     )
 
 
-def _worker(settings: Settings, collector: CollectorSettings) -> ASGIApp:
+def _worker(settings: Settings, collector: CollectorSettings, shared: Path | None) -> ASGIApp:
     """The application, made in the process that runs it."""
     if (parent := parent_process()) is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    return make_app(settings, collector, load_topics(collector))
+    app = make_app(settings, collector, load_topics(collector), shared)
+    gc.collect()
+    gc.freeze()  # what is there now stays: the collector of garbage need not look at it again and again
+    return app
 
 
 def _end_with(parent: object) -> None:

@@ -93,15 +93,12 @@ class EventShape:
             raise RecordInvalid(f"{ID_FIELD}: {event_id[:60]!r} is not 1 to {MAX_ID_LENGTH} characters long")
         return event_id
 
-    def set_time(self, event: Event, now: str) -> None:
-        """Stamp an event that has no time of its own."""
+    def finish(self, event: Event, now: str) -> tuple[bytes, bytes | None]:
+        """The record's value and key: the event as JSON, stamped if it has no time of its own, and the key field."""
         if self._time is not None and getattr(event, self._time) is None:
             setattr(event, self._time, now)
-
-    def key_of(self, event: Event) -> bytes | None:
-        """The record's key: the text of the key field."""
-        key = getattr(event, self._key) if self._key else None
-        return None if key is None else str(key).encode()
+        key = getattr(event, self._key) if self._key is not None else None
+        return self.encode(event), None if key is None else str(key).encode()
 
     def _make_struct(self, type_of: Callable[[Any], Any]) -> type[msgspec.Struct]:
         fields = [self._struct_field(slot, type_of(slot.field.type)) for slot in self._slots]

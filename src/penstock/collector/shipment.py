@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from penstock.collector.answers import EventResult, EventStatus, Problem, problem
 from penstock.collector.dead_letters import Sender, dead_letter
+from penstock.collector.post import Post
 from penstock.collector.shape import Event
 from penstock.collector.topics import Topic
 from penstock.collector.window import EventKey, Window
@@ -22,11 +23,18 @@ _LATE = Problem(
 
 
 class Arrival(NamedTuple):
-    """Where a request's events go, who sent them, and when they came."""
+    """Where a request's events go, whose they are, how they were sent, and when they came."""
 
     topic: Topic
-    sender: Sender
+    client: str
+    post: Post
     received_at: str
+
+    @property
+    def sender(self) -> Sender:
+        """Who sent them, in full."""
+        forwarded = self.post.header(b"x-forwarded-for")
+        return Sender(self.client, forwarded or self.post.address, self.post.header(b"user-agent"))
 
 
 @dataclass(frozen=True)
@@ -38,21 +46,11 @@ class Dispatch:
     dead_letters: str | None
 
 
-class _Parcel:
-    """One event: its id, why it was rejected if it was, and its delivery (a rejected one's to the dead letters)."""
-
-    __slots__ = ("delivery", "duplicate", "event_id", "is_clients_id", "rejection")
-
-    def __init__(self, event_id: str, *, is_clients_id: bool, rejection: PenstockError | None = None) -> None:
-        self.event_id = event_id
-        self.is_clients_id = is_clients_id
-        self.rejection = rejection
-        self.delivery: Delivery | None = None
-        self.duplicate = False
-
-
 class Shipment:
-    """Collects a request's events, sends them together, and tells what became of each, in order."""
+    """Collects a request's events, sends them together, and tells what became of each, in order.
+
+    An event is known by its place in the request.
+    """
 
     def __init__(self, dispatch: Dispatch, arrival: Arrival) -> None:
         self.size = 0
@@ -60,98 +58,119 @@ class Shipment:
         self._arrival = arrival
         self._received_at = arrival.received_at.encode()
         self._batch = dispatch.producer.batch()
-        self._parcels: list[_Parcel] = []
+        self._ids: list[str] = []
+        self._deliveries: list[Delivery | None] = []
         self._records: list[OutgoingRecord] = []
-        self._senders: list[_Parcel] = []
-        self._by_key: dict[EventKey, list[_Parcel]] = {}
+        self._record_places: list[int] = []
+        self._rejections: dict[int, PenstockError] = {}
+        self._duplicates: set[int] = set()
+        self._first_places: dict[EventKey, int] = {}
+        self._repeated: dict[int, int] = {}
 
     def add(self, event: Event, event_id: str, *, is_clients_id: bool) -> None:
         """Take an event along, unless one with its id is underway or was accepted lately."""
-        parcel = _Parcel(event_id, is_clients_id=is_clients_id)
-        self._parcels.append(parcel)
-        if is_clients_id and self._is_repeated(parcel):
+        place = self._next_place(event_id)
+        if is_clients_id and self._is_repeated(place):
+            self._duplicates.add(place)
             return
-        topic, _, received_at = self._arrival
-        topic.shape.set_time(event, received_at)
-        value = topic.shape.encode(event)
+        topic = self._arrival.topic
+        value, key = topic.shape.finish(event, self._arrival.received_at)
         headers: HeaderPairs = [("penstock.event_id", event_id.encode()), ("penstock.received_at", self._received_at)]
-        self._records.append(OutgoingRecord(topic.name, value, topic.shape.key_of(event), headers))
-        self._senders.append(parcel)
+        self._records.append((topic.name, value, key, headers))
+        self._record_places.append(place)
         self.size += len(value)
 
     def reject(self, text: bytes, error: PenstockError, event_id: str) -> None:
         """Note a rejected event; it is taken along to the dead letters where they are kept."""
-        parcel = _Parcel(event_id, is_clients_id=False, rejection=error)
-        self._parcels.append(parcel)
+        place = self._next_place(event_id)
+        self._rejections[place] = error
         if self._dispatch.dead_letters is not None:
             self._records.append(self._dead_letter(text, error, event_id))
-            self._senders.append(parcel)
+            self._record_places.append(place)
 
     def send(self) -> None:
         """Hand everything to the producer; BufferFull says that nothing was."""
-        deliveries = self._dispatch.producer.send(self._records, self._batch)
+        sent = self._dispatch.producer.send(self._records, self._batch)
         self._records.clear()
-        for parcel, delivery in zip(self._senders, deliveries, strict=True):
-            parcel.delivery = delivery
-        for key, (first, *repeated) in self._by_key.items():
-            if first.delivery is not None:
-                self._dispatch.window.remember(key, first.delivery)
-            for parcel in repeated:
-                parcel.delivery, parcel.duplicate = first.delivery, True
+        for place, delivery in zip(self._record_places, sent, strict=True):
+            self._deliveries[place] = delivery
+        for place, first in self._repeated.items():
+            self._deliveries[place] = self._deliveries[first]
+        for key, place in self._first_places.items():
+            self._remember(key, place)
 
     async def wait(self, seconds: float) -> None:
         """Wait for Kafka's word on all events, for so long at the most; what is late is remembered by its id."""
         await self._batch.wait(seconds)
         if self._batch.missing:
-            for parcel in self._senders:
-                if parcel.delivery and not parcel.delivery.settled and parcel.rejection is None:
-                    self._dispatch.window.remember(self._key(parcel), parcel.delivery)
+            for place in self._record_places:
+                if place not in self._rejections:
+                    self._remember(self._key(place), place)
 
     def results(self) -> list[EventResult]:
         """What became of each event, as far as it is known now."""
-        return [_result(parcel) for parcel in self._parcels]
+        if self._all_went_well():
+            return [EventResult("accepted", event_id) for event_id in self._ids]
+        return [self._result(place, event_id) for place, event_id in enumerate(self._ids)]
 
-    def _is_repeated(self, parcel: _Parcel) -> bool:
-        key = self._key(parcel)
-        if key in self._by_key:
-            self._by_key[key].append(parcel)
+    def _next_place(self, event_id: str) -> int:
+        self._ids.append(event_id)
+        self._deliveries.append(None)
+        return len(self._ids) - 1
+
+    def _is_repeated(self, place: int) -> bool:
+        key = self._key(place)
+        if key in self._first_places:
+            self._repeated[place] = self._first_places[key]
             return True
-        parcel.delivery = self._dispatch.window.find(key)
-        if parcel.delivery is None:
-            self._by_key[key] = [parcel]
+        known = self._dispatch.window.find(key)
+        if known is None:
+            self._first_places[key] = place
             return False
-        parcel.delivery.join(self._batch)
-        parcel.duplicate = True
+        known.join(self._batch)
+        self._deliveries[place] = known
         return True
 
-    def _key(self, parcel: _Parcel) -> EventKey:
-        return EventKey(self._arrival.sender.client, self._arrival.topic.name, parcel.event_id)
+    def _key(self, place: int) -> EventKey:
+        return EventKey(self._arrival.client, self._arrival.topic.name, self._ids[place])
+
+    def _remember(self, key: EventKey, place: int) -> None:
+        delivery = self._deliveries[place]
+        if delivery is not None:
+            self._dispatch.window.remember(key, delivery)
 
     def _dead_letter(self, text: bytes, error: PenstockError, event_id: str) -> OutgoingRecord:
-        topic, sender, received_at = self._arrival
         return dead_letter(
             text,
             error,
-            topic=topic.name,
+            topic=self._arrival.topic.name,
             dead_letters=str(self._dispatch.dead_letters),
             event_id=event_id,
-            sender=sender,
-            now=received_at,
+            sender=self._arrival.sender,
+            now=self._arrival.received_at,
         )
 
+    def _all_went_well(self) -> bool:
+        if self._batch.missing or self._rejections or self._duplicates:
+            return False
+        return all(delivery is not None and delivery.error is None for delivery in self._deliveries)
 
-def _result(parcel: _Parcel) -> EventResult:
-    delivery = parcel.delivery
-    if parcel.rejection is not None:
-        return _rejected(parcel.event_id, parcel.rejection, delivery)
+    def _result(self, place: int, event_id: str) -> EventResult:
+        delivery = self._deliveries[place]
+        if place in self._rejections:
+            return _rejected(event_id, self._rejections[place], delivery)
+        return _sent(event_id, delivery, duplicate=place in self._duplicates)
+
+
+def _sent(event_id: str, delivery: Delivery | None, *, duplicate: bool) -> EventResult:
     if delivery is None or not delivery.settled:
-        return EventResult("unknown", parcel.event_id, parcel.duplicate, _LATE)
+        return EventResult("unknown", event_id, duplicate, _LATE)
     if delivery.error is None:
-        return EventResult("accepted", parcel.event_id, parcel.duplicate)
+        return EventResult("accepted", event_id, duplicate)
     if isinstance(delivery.error, RecordTooLarge):
-        return EventResult("rejected", parcel.event_id, parcel.duplicate, problem(delivery.error))
+        return EventResult("rejected", event_id, duplicate, problem(delivery.error))
     status: EventStatus = "unknown" if delivery.in_doubt else "failed"
-    return EventResult(status, parcel.event_id, parcel.duplicate, problem(delivery.error))
+    return EventResult(status, event_id, duplicate, problem(delivery.error))
 
 
 def _rejected(event_id: str, rejection: PenstockError, kept: Delivery | None) -> EventResult:

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Handle
@@ -27,7 +27,7 @@ RECORD_OVERHEAD = 512
 _POLL_SECONDS = 0.1
 _PURGED_SECONDS = 5.0
 _KIB = 1024
-_UNREACHED = {
+_IN_DOUBT = {
     KafkaError._MSG_TIMED_OUT,  # noqa: SLF001 - librdkafka's own codes begin so
     KafkaError._TRANSPORT,  # noqa: SLF001 - as above
     KafkaError._PURGE_INFLIGHT,  # noqa: SLF001 - as above
@@ -36,13 +36,8 @@ _UNREACHED = {
 }
 
 
-class OutgoingRecord(NamedTuple):
-    """What is sent, all of it in bytes."""
-
-    topic: str
-    value: bytes
-    key: bytes | None
-    headers: HeaderPairs
+OutgoingRecord = tuple[str, bytes, bytes | None, HeaderPairs]
+"""Topic, value, key and headers; a plain tuple, since one is made for every event."""
 
 
 class Delivery:
@@ -51,20 +46,20 @@ class Delivery:
     `in_doubt` says of an error that the record may be in the topic nonetheless.
     """
 
-    __slots__ = ("_collect", "_report", "_size", "_waiting", "error", "in_doubt", "settled")
+    settled = False
+    error: PenstockError | None = None
+    in_doubt = False
+    _report: KafkaError | None = None
 
-    def __init__(self, size: int, waiting: Batch, collect: Callable[[Delivery], None]) -> None:
-        self.settled = False
-        self.error: PenstockError | None = None
-        self.in_doubt = False
-        self._size = size
-        self._waiting = [waiting]
+    def __init__(self, size: int, batch: Batch, collect: Callable[[Delivery], None]) -> None:
+        self.size = size
+        self._waiting = [batch]
         self._collect = collect
-        self._report: KafkaError | None = None
 
     def __call__(self, error: KafkaError | None, _message: Message) -> None:
         """Take librdkafka's report, on the thread that polls."""
-        self._report = error
+        if error is not None:
+            self._report = error
         self._collect(self)
 
     def join(self, batch: Batch) -> None:
@@ -73,20 +68,21 @@ class Delivery:
             self._waiting.append(batch)
             batch.missing += 1
 
-    def settle(self, error: PenstockError | None = None, *, in_doubt: bool = False) -> int:
-        """Tell everybody who waits; the bytes that are underway no more."""
-        self.settled, self.error, self.in_doubt = True, error, in_doubt
+    def settle(self) -> None:
+        """Tell everybody who waits what librdkafka reported."""
+        if self._report is not None:
+            self.error = translate(self._report, "waiting for the broker's acknowledgement")
+            self.in_doubt = self._report.code() in _IN_DOUBT
+        self.settled = True
         for batch in self._waiting:
-            batch.one_settled()
-        self._waiting.clear()
-        return self._size
+            batch.missing -= 1
+            if not batch.missing:
+                batch.wake()
 
-    def settle_by_report(self) -> int:
-        """Settle as librdkafka reported."""
-        if self._report is None:
-            return self.settle()
-        error = translate(self._report, "waiting for the broker's acknowledgement")
-        return self.settle(error, in_doubt=self._report.code() in _UNREACHED)
+    def fail(self, error: PenstockError) -> None:
+        """Tell everybody who waits that the record was not even handed over."""
+        self.error = error
+        self.settle()
 
 
 class Batch:
@@ -99,24 +95,19 @@ class Batch:
         self._loop = loop
         self._done: asyncio.Future[None] | None = None
 
-    def one_settled(self) -> None:
-        """Count a record down; the last one wakes the caller."""
-        self.missing -= 1
-        if not self.missing:
-            self._wake()
-
     async def wait(self, timeout: float) -> None:  # noqa: ASYNC109 - asyncio.timeout costs a tenth of a request
         """Return when every record is settled or the time is over."""
         if not self.missing:
             return
         self._done = self._loop.create_future()
-        alarm = self._loop.call_later(timeout, self._wake)
+        alarm = self._loop.call_later(timeout, self.wake)
         try:
             await self._done
         finally:
             alarm.cancel()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Let the caller go on."""
         if self._done is not None and not self._done.done():
             self._done.set_result(None)
 
@@ -143,13 +134,15 @@ class AcknowledgedProducer:
 
     def send(self, records: Sequence[OutgoingRecord], batch: Batch) -> list[Delivery]:
         """Hand over all records, to be waited for with `batch`; BufferFull says that not one was handed over."""
-        sizes = [len(record.value) + len(record.key or b"") + RECORD_OVERHEAD for record in records]
-        if self.bytes_underway + sum(sizes) > self._max_bytes:
+        size = sum([len(value) + len(key or b"") for _, value, key, _ in records]) + RECORD_OVERHEAD * len(records)
+        if self.bytes_underway + size > self._max_bytes:
             raise BufferFull(
                 f"{self.bytes_underway:,} bytes wait for Kafka's acknowledgement already",
                 hint="send more slowly, or look whether Kafka keeps up",
             )
-        return [self._send(record, size, batch) for record, size in zip(records, sizes, strict=True)]
+        self.bytes_underway += size
+        batch.missing += len(records)
+        return [self._send(record, batch) for record in records]
 
     def batch(self) -> Batch:
         """A new batch to wait for."""
@@ -174,19 +167,20 @@ class AcknowledgedProducer:
         self._handle.close()
         return missing
 
-    def _send(self, record: OutgoingRecord, size: int, batch: Batch) -> Delivery:
-        delivery = Delivery(size, batch, self._reported.append)
-        batch.missing += 1
-        self.bytes_underway += size
+    def _send(self, record: OutgoingRecord, batch: Batch) -> Delivery:
+        topic, value, key, headers = record
+        delivery = Delivery(len(value) + len(key or b"") + RECORD_OVERHEAD, batch, self._reported.append)
         try:
-            self._handle.produce(record.topic, record.value, record.key, -1, delivery, headers=record.headers)
+            self._handle.produce(topic, value, key, -1, delivery, headers=headers)
         except KafkaException as failure:
-            error = translate(failure.args[0], f"sending {len(record.value):,} bytes to {record.topic}")
-            self.bytes_underway -= delivery.settle(error)
+            self._not_sent(delivery, translate(failure.args[0], f"sending {len(value):,} bytes to {topic}"))
         except BufferError:
-            full = BufferFull("librdkafka's buffer is full", hint="raise queue.buffering.max.kbytes")
-            self.bytes_underway -= delivery.settle(full)
+            self._not_sent(delivery, BufferFull("librdkafka's buffer is full", hint="send more slowly"))
         return delivery
+
+    def _not_sent(self, delivery: Delivery, error: PenstockError) -> None:
+        self.bytes_underway -= delivery.size
+        delivery.fail(error)
 
     def _serve(self) -> None:
         while not self._closed:
@@ -197,7 +191,9 @@ class AcknowledgedProducer:
     def _settle_reported(self) -> None:
         reported = self._reported
         while reported:
-            self.bytes_underway -= reported.popleft().settle_by_report()
+            delivery = reported.popleft()
+            self.bytes_underway -= delivery.size
+            delivery.settle()
 
     def _find(self, topic: str, timeout: float) -> None:
         with translated(f"asking Kafka at {self._settings.bootstrap} for topic {topic}"):
