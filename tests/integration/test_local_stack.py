@@ -4,12 +4,12 @@ import base64
 import hashlib
 import hmac
 import json
-import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
 from pathlib import Path
@@ -29,7 +29,6 @@ from penstock.local.ports import free_port_settings
 from penstock.local.stack import Stack, StackOptions
 from penstock.local.state import STATE_FILE, read_state
 
-Penstock = Callable[..., subprocess.CompletedProcess[str]]
 PATIENCE = 100
 
 
@@ -42,26 +41,25 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.fixture
-def penstock(home: Path) -> Iterator[Penstock]:
-    """The real command in the project's directory; what a test leaves running is stopped."""
-
-    def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command(*words), cwd=home, capture_output=True, text=True, check=False, **options)
-
-    yield run
-    run("down")
+def penstock(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the real command in a project's directory."""
+    return subprocess.run(command(*words), cwd=home, capture_output=True, text=True, check=False)
 
 
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "penstock", *words]
 
 
-def processes_of(data: Path) -> list[psutil.Process]:
-    """Every process of the stack, and every child of those."""
-    state = read_state(data)
+def processes_of(home: Path) -> list[psutil.Process]:
+    """Every process of the project's stack, and every child of those."""
+    state = read_state(home / ".penstock")
     found = [part.process.process() for part in state.parts if part.process] if state else []
     return [each for root in found if root for each in (root, *root.children(recursive=True))]
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    _gone, left = psutil.wait_procs(processes, timeout=5)
+    return [each for each in left if each.status() != psutil.STATUS_ZOMBIE]
 
 
 def port_of(home: Path, name: str) -> int:
@@ -69,79 +67,145 @@ def port_of(home: Path, name: str) -> int:
     return int(lines[name])
 
 
-def test_a_detached_stack_is_shown_by_status_keeps_its_data_over_a_restart_and_is_gone_after_down(
-    home: Path, penstock: Penstock
-) -> None:
-    up = penstock("up", "--detach")
-    assert up.returncode == 0, up.stderr
-    assert f"export PENSTOCK_BOOTSTRAP=localhost:{port_of(home, 'kafka')}" in up.stdout
+@dataclass(frozen=True)
+class Detached:
+    """What was seen of a stack that was started with `--detach` and stopped with `down`."""
 
-    shown = json.loads(penstock("status", "--json").stdout)
-    assert shown["state"] == "running"
-    assert {part["name"]: part["state"] for part in shown["parts"]} == dict.fromkeys(
+    up: subprocess.CompletedProcess[str]
+    status: dict[str, Any]
+    config: dict[str, str]
+    second_up: subprocess.CompletedProcess[str]
+    processes: int
+    down: subprocess.CompletedProcess[str]
+    survivors: list[psutil.Process]
+
+
+@pytest.fixture(scope="module")
+def detached(home: Path) -> Detached:
+    """Start in the background, look, register a schema, change the default compatibility, stop."""
+    up = penstock(home, "up", "--detach")
+    try:
+        status = json.loads(penstock(home, "status", "--json").stdout)
+        with httpx.Client(base_url=status["addresses"]["registry"], timeout=30) as registry:
+            config = registry.get("/config").json()
+            registry.post("/subjects/kept-value/versions", json={"schema": '"string"'}).raise_for_status()
+            registry.put("/config", json={"compatibility": "NONE"}).raise_for_status()
+        second_up = penstock(home, "up", "--detach")
+        processes = processes_of(home)
+    finally:
+        down = penstock(home, "down")
+    return Detached(up, status, config, second_up, len(processes), down, alive(processes))
+
+
+@dataclass(frozen=True)
+class Killed:
+    """What was seen of a stack in the foreground, on the same data, whose parent was killed."""
+
+    pid: int
+    versions: list[int]
+    config: dict[str, str]
+    processes: int
+    survivors: list[psutil.Process]
+
+
+@pytest.fixture(scope="module")
+def killed(home: Path, detached: Detached) -> Killed:
+    """Start in the foreground on the data of the first stack, look, and kill the parent with -9."""
+    output = home / "up.out"
+    with output.open("wb") as lines:
+        parent = subprocess.Popen(command("up"), cwd=home, stdout=lines, stderr=lines)
+    try:
+        wait_until(lambda: b"ready after" in output.read_bytes() or parent.poll() is not None)
+        with httpx.Client(base_url=detached.status["addresses"]["registry"], timeout=30) as registry:
+            versions = registry.get("/subjects/kept-value/versions").json()
+            config = registry.get("/config").json()
+        processes = processes_of(home)
+    finally:
+        parent.kill()
+        parent.wait()
+    return Killed(parent.pid, versions, config, len(processes), alive(processes))
+
+
+def test_a_detached_stack_says_how_to_find_it(home: Path, detached: Detached) -> None:
+    assert detached.up.returncode == 0, detached.up.stderr
+    assert f"export PENSTOCK_BOOTSTRAP=localhost:{port_of(home, 'kafka')}" in detached.up.stdout
+
+
+def test_status_shows_every_part_with_its_state_and_memory(detached: Detached) -> None:
+    parts = detached.status["parts"]
+
+    assert detached.status["state"] == "running"
+    assert {part["name"]: part["state"] for part in parts} == dict.fromkeys(
         ("kafka", "postgres", "apicurio", "registry"), "ready"
     )
-    assert all(part["memory"] > 0 for part in shown["parts"])
-    assert penstock("up", "--detach").stderr.count("local.already_running") == 1
-
-    registry = shown["addresses"]["registry"]
-    assert httpx.get(f"{registry}/config").json() == {"compatibilityLevel": "BACKWARD"}
-    httpx.post(f"{registry}/subjects/kept-value/versions", json={"schema": '"string"'}).raise_for_status()
-    httpx.put(f"{registry}/config", json={"compatibility": "FULL"}).raise_for_status()
-
-    ours = processes_of(home / ".penstock")
-    assert len(ours) > 4
-    assert penstock("down").returncode == 0
-    assert [each for each in ours if each.is_running() and each.status() != psutil.STATUS_ZOMBIE] == []
-    assert penstock("status").returncode == 1
-
-    assert penstock("up", "--detach").returncode == 0
-    assert httpx.get(f"{registry}/subjects/kept-value/versions").json() == [1]
-    assert httpx.get(f"{registry}/config").json() == {"compatibilityLevel": "FULL"}
+    assert all(part["memory"] > 0 for part in parts)
 
 
-def test_nothing_survives_a_killed_parent_and_the_next_start_tells_of_it(home: Path, penstock: Penstock) -> None:
-    with (home / "up.out").open("wb") as output:
-        parent = subprocess.Popen(command("up"), cwd=home, stdout=output, stderr=output)
-    wait_until(lambda: b"ready after" in (home / "up.out").read_bytes() or parent.poll() is not None)
-    ours = processes_of(home / ".penstock")
-    assert len(ours) > 4, (home / "up.out").read_text()
+def test_a_new_registry_checks_backward_compatibility(detached: Detached) -> None:
+    assert detached.config == {"compatibilityLevel": "BACKWARD"}
 
-    parent.send_signal(signal.SIGKILL)
-    parent.wait()
-    _gone, alive = psutil.wait_procs(ours, timeout=5)
 
-    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
-    assert "did not stop by itself" in penstock("status").stderr
-    told = penstock("up", "--detach", "--brokers", "3")
-    assert f"the data in {home / '.penstock'} is of brokers 1, not 3" in told.stderr
+def test_a_second_stack_on_the_same_data_is_refused(detached: Detached) -> None:
+    assert detached.second_up.returncode == 1
+    assert "local.already_running" in detached.second_up.stderr
+
+
+def test_no_process_survives_down(home: Path, detached: Detached) -> None:
+    assert detached.down.returncode == 0
+    assert detached.processes > 4
+    assert detached.survivors == []
+    assert penstock(home, "status").returncode == 1
+
+
+def test_schemas_and_the_chosen_compatibility_are_there_after_a_restart(killed: Killed) -> None:
+    assert killed.versions == [1]
+    assert killed.config == {"compatibilityLevel": "NONE"}
+
+
+def test_no_process_survives_a_parent_that_is_killed(killed: Killed) -> None:
+    assert killed.processes > 4
+    assert killed.survivors == []
+
+
+def test_a_stack_that_was_killed_is_recognised_told_of_and_cleared_away(home: Path, killed: Killed) -> None:
+    assert f"(pid {killed.pid}) did not stop by itself" in penstock(home, "status").stderr
+
+    up = penstock(home, "up", "--brokers", "3")
+
+    assert f"(pid {killed.pid}) did not stop by itself" in up.stdout
     assert not (home / ".penstock" / STATE_FILE).exists()
-    assert f"(pid {parent.pid}) did not stop by itself" in (home / ".penstock/logs/up.log").read_text()
 
 
-def test_a_port_in_use_is_told_with_its_setting_and_nothing_starts(home: Path, penstock: Penstock) -> None:
+def test_data_of_another_number_of_brokers_is_refused(home: Path, detached: Detached) -> None:
+    assert detached.down.returncode == 0
+
+    up = penstock(home, "up", "--brokers", "3")
+
+    assert up.returncode == 1
+    assert f"the data in {home / '.penstock'} is of brokers 1, not 3" in up.stderr
+
+
+def test_a_port_in_use_is_told_with_its_setting_and_nothing_starts(home: Path) -> None:
     with socket.create_server(("127.0.0.1", port_of(home, "postgres"))):
-        up = penstock("up")
+        up = penstock(home, "up")
 
     assert up.returncode == 1
     assert f"port {port_of(home, 'postgres')} (setting ports.postgres) for postgres is in use" in up.stderr
-    assert processes_of(home / ".penstock") == []
+    assert processes_of(home) == []
 
 
-def test_a_part_that_fails_to_start_ends_in_its_own_last_words_and_stops_the_rest(
-    home: Path, penstock: Penstock
-) -> None:
-    up = penstock("up", "--set", "num.partitions=many")
+def test_a_part_that_fails_to_start_ends_in_its_own_last_words_and_stops_the_rest(home: Path) -> None:
+    up = penstock(home, "up", "--set", "num.partitions=many")
 
     assert up.returncode == 1
     assert "local.part_failed" in up.stderr
     assert "Invalid value many for configuration num.partitions" in up.stderr
     assert str(home / ".penstock/logs/kafka") in up.stderr
-    assert processes_of(home / ".penstock") == []
+    assert processes_of(home) == []
 
 
-def test_a_setting_without_a_value_is_wrong_usage(penstock: Penstock) -> None:
-    up = penstock("up", "--set", "num.partitions")
+def test_a_setting_without_a_value_is_wrong_usage(home: Path) -> None:
+    up = penstock(home, "up", "--set", "num.partitions")
 
     assert up.returncode == 2
     assert "--set num.partitions: not KEY=VALUE" in up.stderr

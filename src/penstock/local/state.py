@@ -13,31 +13,38 @@ from penstock.local.files import write_private
 from penstock.local.part import Condition
 
 STATE_FILE = "stack.json"
-_CLOCK_SECONDS = 2.0
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_START_TICK = 19
 
 
 class ProcessId(msgspec.Struct, frozen=True):
     """A process that cannot be mistaken for a later one of the same number."""
 
     pid: int
-    started: float
+    started: str
 
     @classmethod
     def of(cls, pid: int) -> ProcessId | None:
         """The process of this number, if there is one."""
         try:
-            return cls(pid, psutil.Process(pid).create_time())
-        except psutil.NoSuchProcess:
+            return cls(pid, _started(pid))
+        except OSError:
             return None
 
     def process(self) -> psutil.Process | None:
         """The process itself, if it still lives."""
         try:
             found = psutil.Process(self.pid)
-            same = abs(found.create_time() - self.started) < _CLOCK_SECONDS
+            same = _started(self.pid) == self.started
             return found if same and found.status() != psutil.STATUS_ZOMBIE else None
-        except psutil.NoSuchProcess:
+        except (OSError, psutil.NoSuchProcess):
             return None
+
+
+def _started(pid: int) -> str:
+    """The boot of the machine and the tick of its clock in which a process began; no setting of the time moves it."""
+    after_name = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+    return f"{_BOOT_ID.read_text(encoding='ascii').strip()}/{after_name.split()[_START_TICK]}"
 
 
 class Phase(StrEnum):
@@ -93,7 +100,7 @@ def remove_state(data: Path) -> None:
 
 def own_process() -> ProcessId:
     """This process."""
-    return ProcessId(os.getpid(), psutil.Process().create_time())
+    return ProcessId(os.getpid(), _started(os.getpid()))
 
 
 def kill_leftovers(state: StackState) -> list[str]:

@@ -61,7 +61,7 @@ def test_a_full_disk_is_told_before_anything_starts(tmp_path: Path, monkeypatch:
 
 
 def stale_state(data: Path, left: ProcessId) -> None:
-    gone = ProcessId(left.pid, left.started - 1000)
+    gone = ProcessId(left.pid, "before")
     part = PartState("kafka", "4.3.1", "localhost:9092", "kafka.log", Condition.READY, process=left)
     write_state(data, StackState(gone, Phase.RUNNING, {}, (part,)))
 
@@ -84,7 +84,7 @@ def test_what_a_killed_stack_left_is_killed_and_told_in_one_line(tmp_path: Path)
 
 def test_another_process_of_the_same_number_is_never_touched(tmp_path: Path) -> None:
     (tmp_path / claim.VERSIONS_FILE).write_text("{}", encoding="utf-8")
-    stale_state(tmp_path, ProcessId(os.getpid(), 1.0))
+    stale_state(tmp_path, ProcessId(os.getpid(), "before"))
     lines: list[str] = []
 
     Claim(tmp_path, FACTS, lines.append).release()
