@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli import brokers, collector, config, groups, produce, stack, topics
+from penstock.cli import brokers, collector, config, consume, groups, produce, stack, topics
 from penstock.cli.options import remember
 from penstock.cli.output import err, out, show_error
 from penstock.errors import PenstockError
@@ -29,6 +29,7 @@ app.add_typer(topics.app, name="topics")
 app.add_typer(groups.app, name="groups")
 app.add_typer(brokers.app, name="brokers")
 app.command("produce")(produce.produce)
+app.command("consume")(consume.consume)
 app.command("collector")(collector.run)
 app.command("up")(stack.up)
 app.command("down")(stack.down)

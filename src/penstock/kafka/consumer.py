@@ -18,7 +18,7 @@ from penstock.kafka.options import choose_settings
 from penstock.kafka.reading import Plan, Reading
 from penstock.kafka.rebalance import Callbacks, OnPartitions
 from penstock.kafka.serdes import SchemaSource, as_schema
-from penstock.kafka.start import Fallback, Start, prepare, topic_names
+from penstock.kafka.start import Fallback, Start, moment, prepare, topic_names
 from penstock.schemas import AvroCodec, SchemaRegistry, connect_registry
 
 __all__ = ["Consumer", "ConsumerRecord"]
@@ -87,6 +87,7 @@ class Consumer(Iterator[ConsumerRecord]):
         self.topics = topic_names(topics)
         self.group = group
         policy = commit_policy(commit, every, group=group)
+        begin = moment(start) if start is not None else fallback if group is None else None
         url, client = (registry, None) if isinstance(registry, str) else (None, registry)
         chosen = with_options(choose_settings(settings, bootstrap=bootstrap, registry=url), options or {})
         codec = AvroCodec(client or connect_registry(chosen), reader=as_schema(reader) if reader is not None else None)
@@ -94,7 +95,7 @@ class Consumer(Iterator[ConsumerRecord]):
         handle_options = librdkafka_options(
             chosen, self.topics, group=group, fallback=fallback, assignment=assignment, instance_id=instance_id
         )
-        starts = prepare(chosen, self.topics, group, start or (fallback if group is None else None))
+        starts = prepare(chosen, self.topics, group, begin)
         callbacks = Callbacks(on_assigned, on_revoked, on_lost)
         plan = Plan(chosen, self.topics, group, starts, timeout, policy, decoder, callbacks)
         self._reading = Reading(plan, handle_options)

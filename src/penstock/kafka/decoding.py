@@ -13,7 +13,7 @@ from penstock.events.record import ConsumerRecord
 from penstock.kafka.keys import KeyType, key_serde
 from penstock.schemas import AvroCodec, claims_schema
 
-ReadKeyType = KeyType | Literal["avro"]
+ReadKeyType = Literal[KeyType, "avro"]
 Legacy = Literal["bytes", "text", "json"]
 OnUndecodable = Literal["raise", "raw"]
 Decode = Callable[[bytes], object]

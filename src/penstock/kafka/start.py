@@ -19,6 +19,17 @@ Fallback = Literal["earliest", "latest"]
 Start = str | datetime
 """`earliest`, `latest`, or a time, also in words: ISO 8601 or an age such as `2h ago`."""
 
+Moment = Fallback | datetime
+
+
+def moment(start: Start) -> Moment:
+    """What the words stand for."""
+    match start:
+        case "earliest" | "latest" | datetime():
+            return start
+        case _:
+            return parse_time(start)
+
 
 def topic_names(topics: str | Sequence[str]) -> list[str]:
     """The topics or `^patterns` as a list; refuses an empty one and patterns that cannot be read."""
@@ -38,7 +49,7 @@ def is_pattern(topic: str) -> bool:
     return topic.startswith("^")
 
 
-def prepare(settings: Settings, topics: Collection[str], group: str | None, start: Start | None) -> Offsets:
+def prepare(settings: Settings, topics: Collection[str], group: str | None, start: Moment | None) -> Offsets:
     """Check that the topics are there, and find the offsets to start at: those of `start` in every partition.
 
     A group is moved there, which the broker allows as long as it has no members. Without a start there is nothing
@@ -76,9 +87,9 @@ def _matching(admin: Admin, patterns: Collection[str]) -> dict[str, tuple[Layout
     }
 
 
-def _starting_offsets(admin: Admin, partitions: Collection[PartitionId], start: Start) -> Offsets:
+def _starting_offsets(admin: Admin, partitions: Collection[PartitionId], start: Moment) -> Offsets:
     if start == "earliest":
         return first_offsets(admin, partitions)
     if start == "latest":
         return end_offsets(admin, partitions)
-    return offsets_at(admin, partitions, start if isinstance(start, datetime) else parse_time(start))
+    return offsets_at(admin, partitions, start)

@@ -1,0 +1,79 @@
+"""A record on a line: for people with colours, for programs as JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import datetime
+
+from penstock.cli.output import text
+from penstock.events.record import ConsumerRecord
+from penstock.schemas.to_json import to_json
+
+
+def json_line(record: ConsumerRecord) -> str:
+    """The record as JSON: bytes without a schema as text, or as `{"base64": …}` where they are none."""
+    return json.dumps(
+        {
+            "topic": record.topic,
+            "partition": record.partition,
+            "offset": record.offset,
+            "time": record.time.isoformat(timespec="milliseconds") if record.time else None,
+            "key": _raw_json(record.key),
+            "value": to_json(record.value) if record.has_schema else _raw_json(record.value),
+            "headers": [[name, _raw_json(value)] for name, value in record.headers],
+            "has_schema": record.has_schema,
+        },
+        ensure_ascii=False,
+    )
+
+
+def pretty_line(record: ConsumerRecord) -> str:
+    """The record for people, with markup: time, origin, key, and its fields or what stands there instead."""
+    key = "[dim]-[/]" if record.key is None else f"[yellow]{_shown(_raw(record.key))}[/]"
+    return f"[dim]{_local(record.time)}[/]  [cyan]{_shown(record.origin)}[/]  {key}  {_value(record)}"
+
+
+def _value(record: ConsumerRecord) -> str:
+    if record.value is None and not record.has_schema:
+        return "[dim](tombstone)[/]"
+    if not record.has_schema:
+        return _shown(_raw(record.value))
+    if isinstance(record.value, dict):
+        return " ".join(f"[green]{_shown(name)}[/]={_compact(item)}" for name, item in record.value.items())
+    return _compact(record.value)
+
+
+def _raw(value: object) -> object:
+    """Bytes as the text they are, if they are."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def _raw_json(value: object) -> object:
+    found = _raw(value)
+    return {"base64": base64.b64encode(found).decode()} if isinstance(found, bytes) else to_json(found)
+
+
+def _compact(value: object) -> str:
+    """JSON, save that dates and decimals stand without quotes."""
+    plain = to_json(value)
+    if isinstance(plain, str) and not isinstance(value, str):
+        return _shown(plain)
+    return _shown(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+
+
+def _shown(value: object) -> str:
+    """Foreign text without what could move a terminal's cursor."""
+    plain = str(value)
+    if not plain.isprintable():
+        plain = "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in plain)
+    return text(plain)
+
+
+def _local(moment: datetime | None) -> str:
+    return moment.astimezone().isoformat(" ", "milliseconds")[: len("2026-01-31 12:00:00.000")] if moment else "-"

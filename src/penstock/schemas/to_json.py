@@ -1,0 +1,31 @@
+"""Records as JSON, in the forms that `from_json` reads back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from uuid import UUID
+
+
+def to_json(value: object) -> object:
+    """The value with what JSON cannot express put into words: bytes, decimals, dates and numbers that are none."""
+    if isinstance(value, dict):
+        return {str(name): to_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    return _leaf(value)
+
+
+def _leaf(value: object) -> object:
+    match value:
+        case bytes():
+            return value.decode("latin-1")
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case dt.date() | dt.time():
+            return value.isoformat()
+        case Decimal() | UUID() | dt.timedelta():
+            return str(value)
+        case _:
+            return value
