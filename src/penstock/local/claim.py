@@ -11,7 +11,7 @@ from typing import IO
 import msgspec
 
 from penstock.errors import AlreadyRunning, DataMismatch, DiskFull
-from penstock.local.files import write_private
+from penstock.local.files import make_directory, write_private
 from penstock.local.state import StackState, kill_leftovers, read_state, remove_state
 
 LOCK_FILE = "stack.lock"
@@ -29,7 +29,7 @@ class Claim:
     """A data directory held by this process, until it is released or the process ends."""
 
     def __init__(self, data: Path, facts: Facts, notice: Callable[[str], None]) -> None:
-        data.mkdir(parents=True, exist_ok=True)
+        make_directory(data)
         self._lock = _locked(data)
         try:
             clear_stale(data, notice)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from penstock.config import Settings
 from penstock.errors import DiskFull, JarRefused
+from penstock.local.files import make_directory
 from penstock.local.ivy import Source, retrieve, source_of
 from penstock.local.lock import LockedFile, files_of, shipped_lock
 from penstock.local.unpack import unpack
@@ -120,7 +121,7 @@ def _is_here(path: Path, file: LockedFile) -> bool:
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import DiskFull, PartFailed
-from penstock.local.files import write_properties
+from penstock.errors import DiskFull, LocalError, PartFailed
+from penstock.local.files import make_directory, write_properties
 from penstock.local.process import failed, how_it_ended, keep_previous, run, tail
 
 
@@ -59,6 +59,21 @@ def test_a_preparing_step_that_hangs_ends_in_time(tmp_path: Path) -> None:
 def test_how_a_process_ended_is_told_in_words() -> None:
     assert how_it_ended(-signal.SIGKILL) == "ended by SIGKILL"
     assert how_it_ended(3) == "ended with exit code 3"
+
+
+def test_properties_write_foreign_letters_as_java_reads_them(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+
+    write_properties(file, {"log.dirs": "/stäck/\N{WATER WAVE}"})
+
+    assert file.read_text(encoding="ascii") == "log.dirs=/st\\u00e4ck/\\ud83c\\udf0a\n"
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(LocalError, match="file/data cannot be made"):
+        make_directory(tmp_path / "file" / "data")
 
 
 def test_properties_keep_colons_and_backslashes_and_only_the_owner_reads_them(tmp_path: Path) -> None:
