@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli import brokers, collector, config, consume, groups, produce, stack, topics
+from penstock.cli import bench, brokers, collector, config, consume, demo, groups, produce, stack, topics
 from penstock.cli.options import remember
 from penstock.cli.output import err, out, show_error
 from penstock.errors import PenstockError
@@ -34,6 +34,8 @@ app.command("collector")(collector.run)
 app.command("up")(stack.up)
 app.command("down")(stack.down)
 app.command("status")(stack.status)
+app.command("demo")(demo.run)
+app.command("bench")(bench.run)
 
 
 def _show_version(wanted: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,15 +14,18 @@ from penstock.cli.stack_run import fetch_jars
 from penstock.config import Settings
 from penstock.local.ports import free_port_settings
 from penstock.local.stack import Stack, StackOptions
+from penstock.local.state import PartState
 
 
 @contextmanager
-def own_stack(options: StackOptions | None = None) -> Iterator[Settings]:
+def own_stack(
+    options: StackOptions | None = None, on_change: Callable[[PartState], None] = lambda _state: None
+) -> Iterator[Settings]:
     """Start a stack on free ports in a temporary directory, and stop it at the end; gives its clients' settings."""
     with tempfile.TemporaryDirectory(prefix="penstock-") as directory:
         chosen = settings().model_copy(update={"data": Path(directory), "ports": free_port_settings()})
         fetch_jars(options or StackOptions(), chosen)
-        with Stack(options, chosen, notice=err.print) as stack:
+        with Stack(options, chosen, notice=err.print, on_change=on_change) as stack:
             yield stack.settings()
 
 
