@@ -92,7 +92,7 @@ def worker_properties(site: Site, home: Path) -> dict[str, str]:
         **{
             f"{kind}.storage.{name}": value
             for kind in ("config", "offset", "status")
-            for name, value in (("topic", f"connect.{kind}s"), ("replication.factor", copies))
+            for name, value in (("topic", f"connect.{kind}"), ("replication.factor", copies))
         },
         "offset.storage.partitions": "5",
         "offset.flush.interval.ms": "5000",
