@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ from penstock.config import Settings
 from penstock.local.control import refuse_running
 from penstock.local.files import make_directory
 from penstock.local.jars import JarCache
-from penstock.local.parts import files_needed
+from penstock.local.parts import files_needed, s3
 from penstock.local.stack import Stack, StackOptions, addresses_in
 from penstock.local.state import PartState, Phase, StackState, read_state
 
@@ -64,7 +65,8 @@ def start_in_background(options: StackOptions, chosen: Settings) -> None:
         raise typer.Exit(process.returncode or 1)
     out.print(parts_table(state.parts))
     _tell_ready(state.addresses, options, chosen, began)
-    out.print("`penstock down` stops everything")
+    elsewhere = f" --data {shlex.quote(str(chosen.data))}" if chosen.data != settings().data else ""
+    out.print(text(f"`penstock down{elsewhere}` stops everything"))
 
 
 def fetch_jars(options: StackOptions, chosen: Settings) -> None:
@@ -108,6 +110,8 @@ def _await_running(process: subprocess.Popen[bytes], data: Path) -> StackState |
 
 def _tell_ready(addresses: Mapping[str, str], options: StackOptions, chosen: Settings, began: float) -> None:
     out.print(f"[green]ready[/] after {time.monotonic() - began:.1f} s; logs are in {text(near(chosen.data / 'logs'))}")
+    if options.s3:
+        out.print(f"S3 takes the access key {s3.ACCESS_KEY} and the secret key {s3.SECRET_KEY}")
     if options.secure:
         show_users(chosen.data)
         return

@@ -22,6 +22,11 @@ exec "{java}" "$@"
 """
 
 
+def small_jvm(heap_mib: int) -> tuple[str, ...]:
+    """Options for a server on a laptop: the quick compiler alone halves the start, and serves local loads as well."""
+    return (f"-Xmx{heap_mib}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+
+
 def java_command(
     main: str, *arguments: str, classpath: Iterable[Path] = (), options: Sequence[str] = ()
 ) -> tuple[str, ...]:

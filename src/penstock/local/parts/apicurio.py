@@ -7,7 +7,7 @@ from functools import partial
 import httpx
 
 from penstock.errors import PartFailed
-from penstock.local.java import java_command
+from penstock.local.java import java_command, small_jvm
 from penstock.local.part import Part
 from penstock.local.parts.postgres import ROLE
 from penstock.local.process import environment
@@ -16,7 +16,6 @@ from penstock.local.site import Site, StackOptions
 
 FILES: tuple[str, ...] = ("apicurio",)
 VERSION = "3.3.3"
-_JVM = ("-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
 
 def wanted(_options: StackOptions) -> bool:
@@ -31,7 +30,7 @@ def parts(site: Site) -> list[Part]:
             name="apicurio",
             version=VERSION,
             address=url(site),
-            command=java_command(str(site.jars.home("apicurio") / "quarkus-run.jar"), options=_JVM),
+            command=java_command(str(site.jars.home("apicurio") / "quarkus-run.jar"), options=small_jvm(384)),
             env=_environment(site),
             log=site.log("apicurio"),
             needs=("postgres",),

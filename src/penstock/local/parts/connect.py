@@ -8,14 +8,13 @@ from pathlib import Path
 from zipfile import ZipFile
 
 from penstock.local.files import write_properties
-from penstock.local.java import java_command
+from penstock.local.java import java_command, small_jvm
 from penstock.local.part import Part
 from penstock.local.ready import answers
 from penstock.local.site import Site, StackOptions
 
 FILES: tuple[str, ...] = ("connect", "converter", "debezium")
 VERSION = "4.3.1"
-_JVM = ("-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _CONVERTER_SERVICE = "META-INF/services/org.apache.kafka.connect.storage.Converter"
 _AVRO_CONVERTER = "io.apicurio.registry.utils.converter.AvroConverter"
 _CLIENTS = ("", "producer.", "consumer.", "admin.")
@@ -40,7 +39,7 @@ def parts(site: Site) -> list[Part]:
                 "org.apache.kafka.connect.cli.ConnectDistributed",
                 str(home / "worker.properties"),
                 classpath=site.jars.classpath("connect"),
-                options=(*_JVM, f"-Dlog4j2.configurationFile={logging}"),
+                options=(*small_jvm(512), f"-Dlog4j2.configurationFile={logging}"),
             ),
             log=site.log("connect"),
             needs=tuple(_brokers(site)),

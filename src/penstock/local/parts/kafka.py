@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.errors import UsageError
 from penstock.local.files import write_properties
-from penstock.local.java import hidden_arguments, java_command
+from penstock.local.java import hidden_arguments, java_command, small_jvm
 from penstock.local.part import Part
 from penstock.local.ports import listens
 from penstock.local.process import run
@@ -29,7 +29,6 @@ _OWN = (
     "controller.quorum.voters",
     "controller.listener.names",
 )
-_JVM = ("-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
 
 def wanted(_options: StackOptions) -> bool:
@@ -62,7 +61,7 @@ def _broker(site: Site, cluster: str, node: int) -> Part:
 
 def _java(site: Site, main: str, *arguments: str) -> tuple[str, ...]:
     logging = files("penstock.local").joinpath("log4j2.properties")
-    options = (*_JVM, f"-Dlog4j2.configurationFile={logging}")
+    options = (*small_jvm(512), f"-Dlog4j2.configurationFile={logging}")
     return java_command(main, *arguments, classpath=site.jars.classpath("kafka"), options=options)
 
 

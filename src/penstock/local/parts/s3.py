@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from penstock.local.files import write_properties
-from penstock.local.java import java_command
+from penstock.local.java import java_command, small_jvm
 from penstock.local.part import Part
 from penstock.local.ports import listens
 from penstock.local.site import Site, StackOptions
@@ -15,7 +15,6 @@ FILES: tuple[str, ...] = ("s3",)
 VERSION = "4.1.0"
 ACCESS_KEY = "penstock"
 SECRET_KEY = "penstock-local"  # noqa: S105 - known on purpose: it guards a store on localhost, and clients want some key
-_JVM = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
 
 def wanted(options: StackOptions) -> bool:
@@ -33,7 +32,7 @@ def parts(site: Site) -> list[Part]:
             version=VERSION,
             address=f"http://localhost:{port}",
             ports={"ports.s3": port},
-            command=java_command(str(jar), "--properties", str(home / "s3proxy.properties"), options=_JVM),
+            command=java_command(str(jar), "--properties", str(home / "s3proxy.properties"), options=small_jvm(256)),
             log=site.log("s3"),
             prepare=partial(_prepare, home, port),
             is_ready=partial(listens, port),
