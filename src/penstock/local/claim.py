@@ -29,6 +29,7 @@ class Claim:
     """A data directory held by this process, until it is released or the process ends."""
 
     def __init__(self, data: Path, facts: Facts, notice: Callable[[str], None]) -> None:
+        self._versions, self._facts = data / VERSIONS_FILE, facts
         make_directory(data)
         self._lock = _locked(data)
         try:
@@ -38,6 +39,10 @@ class Claim:
         except BaseException:
             self.release()
             raise
+
+    def remember_facts(self) -> None:
+        """Write down what the data depends on from now on, since something is about to write it."""
+        write_private(self._versions, msgspec.json.format(msgspec.json.encode(self._facts)).decode())
 
     def release(self) -> None:
         """Let others have the directory."""
@@ -73,12 +78,10 @@ def clear_stale(data: Path, notice: Callable[[str], None]) -> None:
 
 
 def check_facts(data: Path, facts: Facts) -> None:
-    """Refuse data that another version or other options wrote; remember ours for a new directory."""
+    """Refuse data that another version or other options wrote."""
     file = data / VERSIONS_FILE
     if not file.exists():
         _begin(data)
-        write_private(file, msgspec.json.format(msgspec.json.encode(facts)).decode())
-        return
     try:
         before = msgspec.json.decode(file.read_bytes(), type=Facts)
     except msgspec.DecodeError as error:
@@ -100,6 +103,7 @@ def _begin(data: Path) -> None:
             hint="use an empty or a new directory with --data",
         )
     (data / ".gitignore").write_text("*\n", encoding="ascii")
+    write_private(data / VERSIONS_FILE, "{}")
 
 
 def check_disk(data: Path) -> None:

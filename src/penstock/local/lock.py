@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-from penstock.errors import DataMismatch
+from penstock.errors import LocalError
 
 LOCK_FILE = "jars.lock"
 _FIELDS = 4
@@ -61,7 +61,7 @@ def parse_coordinate(text: str) -> Coordinate:
     names, _, extension = text.partition("@")
     fields = names.split(":")
     if len(fields) not in _COORDINATE_FIELDS or not extension:
-        raise DataMismatch(f"{text!r} is not organisation:name:version[:classifier]@extension")
+        raise LocalError(f"{text!r} is not organisation:name:version[:classifier]@extension")
     organisation, name, version, *classifier = fields
     return Coordinate(organisation, name, version, "".join(classifier), extension)
 
@@ -74,7 +74,7 @@ def parse_lock(text: str) -> tuple[LockedFile, ...]:
 
 def _locked_file(fields: list[str]) -> LockedFile:
     if len(fields) != _FIELDS or not fields[3].isdigit():
-        raise DataMismatch(
+        raise LocalError(
             f"{LOCK_FILE}: {' '.join(fields)!r} is not `parts coordinate sha256 size`", hint="install penstock again"
         )
     parts, coordinate, sha256, size = fields

@@ -62,6 +62,7 @@ class Stack:
             self._site.jars.fetch(files_needed(self._options), self._on_download)
             parts = plan(self._site)
             check_ports(parts)
+            self._claim.remember_facts()
             self._runners = tuple(Runner(part, self._spawner, self._halt, self._changed) for part in parts)
             self._start_all()
             self._site.security.settle(self.settings())

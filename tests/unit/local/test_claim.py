@@ -32,10 +32,18 @@ def test_two_stacks_cannot_have_one_directory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("fact", "other"), [("kafka", "4.4.0"), ("brokers", "3")])
 def test_data_of_another_version_or_size_is_refused_with_both_named(tmp_path: Path, fact: str, other: str) -> None:
-    Claim(tmp_path, FACTS, silent).release()
+    first = Claim(tmp_path, FACTS, silent)
+    first.remember_facts()
+    first.release()
 
     with pytest.raises(DataMismatch, match=f"{fact} {FACTS[fact]}, not {other}"):
         Claim(tmp_path, {**FACTS, fact: other}, silent)
+
+
+def test_a_start_that_wrote_nothing_binds_the_next_one_to_nothing(tmp_path: Path) -> None:
+    Claim(tmp_path, FACTS, silent).release()
+
+    Claim(tmp_path, {**FACTS, "brokers": "3"}, silent).release()
 
 
 def test_a_directory_with_foreign_files_is_refused(tmp_path: Path) -> None:

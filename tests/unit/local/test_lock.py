@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.errors import DataMismatch
+from penstock.errors import LocalError
 from penstock.local.lock import Coordinate, files_of, parse_coordinate, parse_lock, shipped_lock
 from penstock.local.parts import files_needed
 from penstock.local.site import StackOptions
@@ -32,12 +32,12 @@ def test_a_classifier_and_an_extension_are_part_of_the_file_name() -> None:
 
 @pytest.mark.parametrize("text", ["org.slf4j:slf4j-api@jar", "org.slf4j:slf4j-api:1.7.36", "a:b:c:d:e@jar", ""])
 def test_what_is_no_coordinate_is_refused(text: str) -> None:
-    with pytest.raises(DataMismatch, match="organisation:name:version"):
+    with pytest.raises(LocalError, match="organisation:name:version"):
         parse_coordinate(text)
 
 
 def test_a_broken_line_is_refused_and_shown() -> None:
-    with pytest.raises(DataMismatch, match="not-a-size"):
+    with pytest.raises(LocalError, match="not-a-size"):
         parse_lock(f"kafka a:b:1@jar {'0' * 64} not-a-size")
 
 
