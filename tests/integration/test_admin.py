@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from penstock.config import Settings
-from penstock.errors import BrokerUnavailable, KafkaRefused, OperationTimedOut, TopicExists, TopicNotFound, UsageError
+from penstock.errors import BrokerUnavailable, KafkaRefused, TopicExists, TopicNotFound, UsageError
 from penstock.events.record import GroupName, Offset, Partition, TopicName
 from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import read_cluster, read_layouts
@@ -148,7 +148,7 @@ def silent_port() -> Iterator[int]:
 def test_an_address_that_never_answers_ends_at_the_time_out(settings: Settings, silent_port: int) -> None:
     started = time.monotonic()
     changed = settings.model_copy(update={"bootstrap": f"127.0.0.1:{silent_port}", "timeout": 2})
-    with Admin(changed) as nobody, pytest.raises(OperationTimedOut):
+    with Admin(changed) as nobody, pytest.raises(BrokerUnavailable, match="no answer within 2 s"):
         read_cluster(nobody)
     assert 1 < time.monotonic() - started < 4
 

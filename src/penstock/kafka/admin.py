@@ -6,16 +6,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ClusterMetadata
 
 from penstock.config import Settings
 from penstock.errors import PenstockError
 from penstock.kafka.coordinator import when_coordinator_settles
 from penstock.kafka.errors import Right, translate, translated
+from penstock.kafka.metadata import read_metadata
 from penstock.kafka.options import client_options
 from penstock.kafka.watch import ConnectionWatch
 
@@ -61,6 +63,7 @@ class Admin:
     ) -> dict[Key, Any]:
         """Send a request that is answered in parts, one for each key."""
         deadline = time.monotonic() + self.settings.timeout
+        self.client.poll(0)
         self._watch.restart()
 
         def answered() -> dict[Key, Any]:
@@ -72,6 +75,13 @@ class Admin:
         except KafkaException as failure:
             raise self.explained(self._watch, failure, tried, needs) from failure
 
+    def metadata(self) -> ClusterMetadata:
+        """What the cluster tells this user of its brokers and topics."""
+        try:
+            return read_metadata(self.client, self._watch, self.settings.timeout)
+        except KafkaException as failure:
+            raise self.explained(self._watch, failure, f"asking {self.settings.bootstrap} for its topics") from failure
+
     def _wait(self, answer: Future[Any], deadline: float) -> Any:  # noqa: ANN401 - as above
         """Wait in short looks: librdkafka reports its connections only when polled."""
         while True:
@@ -81,9 +91,16 @@ class Admin:
                 self.client.poll(0)
                 if self._watch.hopeless or time.monotonic() > deadline + _LOOK_INTERVAL:
                     raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None  # noqa: SLF001 - librdkafka's own codes begin so
+                self._look_for_another_broker()
+
+    def _look_for_another_broker(self) -> None:
+        """Where a broker refuses, ask the others for metadata: a request waits for the broker that it was meant for."""
+        if self._watch.reason is not None:
+            with suppress(KafkaException):
+                self.client.list_topics(timeout=_LOOK_INTERVAL)
 
     def explained(
-        self, watch: ConnectionWatch, failure: KafkaException, tried: str, needs: Sequence[Right]
+        self, watch: ConnectionWatch, failure: KafkaException, tried: str, needs: Sequence[Right] = ()
     ) -> PenstockError:
         """Our error for a failure of a call, with the user's lacking right or the connection's trouble."""
         error = watch.explained(failure.args[0])

@@ -13,7 +13,7 @@ from penstock.config.suggest import did_you_mean
 from penstock.errors import TopicNotFound
 from penstock.events.record import Partition, TopicName
 from penstock.kafka.admin import Admin
-from penstock.kafka.errors import Right, translated
+from penstock.kafka.errors import Right
 
 BrokerId = NewType("BrokerId", int)
 
@@ -73,11 +73,8 @@ def is_internal(topic: str) -> bool:
 
 
 def read_cluster(admin: Admin) -> Cluster:
-    """What the user may see of the cluster; asks in a way that fails early where no broker answers."""
-    tried = f"asking {admin.settings.bootstrap} for its topics"
-    admin.ask(admin.client.describe_cluster, tried=tried)
-    with translated(tried):
-        return _cluster(admin.client.list_topics(timeout=admin.settings.timeout))
+    """What the user may see of the cluster."""
+    return _cluster(admin.metadata())
 
 
 def read_layouts(admin: Admin, topic: str) -> tuple[Layout, ...]:

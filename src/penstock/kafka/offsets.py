@@ -11,6 +11,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
+from penstock.errors import GroupNotFound
 from penstock.events.record import GroupName, Offset, Partition, TopicName
 from penstock.kafka.admin import Admin
 from penstock.kafka.coordinator import when_coordinator_settles
@@ -56,9 +57,9 @@ def committed_offsets(admin: Admin, group: GroupName, partitions: Collection[Par
     """The group's committed offset in each partition where it has one.
 
     Asked by a consumer that carries the group's name and never joins it, because librdkafka's administrative call
-    crashes the process when the group's coordinator has moved.
+    crashes the process when the group's coordinator has moved. A consumer, in turn, does not tell of a lacking right.
     """
-    if not partitions:
+    if not partitions or not _exists(admin, group):
         return {}
     timeout = admin.settings.timeout
     deadline = time.monotonic() + timeout
@@ -66,6 +67,15 @@ def committed_offsets(admin: Admin, group: GroupName, partitions: Collection[Par
     with _namesake(admin, group) as consumer:
         found = when_coordinator_settles(lambda: consumer.committed(places, timeout), deadline)
     return {partition_id(place): Offset(place.offset) for place in found if place.offset >= 0}
+
+
+def _exists(admin: Admin, group: GroupName) -> bool:
+    tried, needs = f"describing group '{group}'", [Right("DESCRIBE", "group", group)]
+    try:
+        admin.ask_each(admin.client.describe_consumer_groups, [group], tried=tried, needs=needs)
+    except GroupNotFound:
+        return False
+    return True
 
 
 def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId, Offset]) -> None:

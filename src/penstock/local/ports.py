@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import socket
 from collections.abc import Collection, Iterable
-from contextlib import ExitStack
 from itertools import count, islice
 
 from penstock.config.settings import Ports
@@ -13,6 +13,8 @@ from penstock.local.part import Part
 
 HOST = "127.0.0.1"
 _LAST_PORT = 65535
+_NEVER_OUTGOING = range(20_000, 32_768)
+"""Below the ports that systems give to outgoing connections, one of which could else take a port whose part is down."""
 
 
 def is_free(port: int) -> bool:
@@ -35,15 +37,8 @@ def listens(port: int) -> bool:
 
 def free_ports(number: int, taken: Collection[int] = ()) -> tuple[int, ...]:
     """Ports that nobody uses and that are not in `taken`."""
-    with ExitStack() as held:
-        found: list[int] = []
-        while len(found) < number:
-            probe = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-            probe.bind((HOST, 0))
-            port = probe.getsockname()[1]
-            if port not in taken:
-                found.append(port)
-    return tuple(found)
+    shuffled = random.sample(_NEVER_OUTGOING, len(_NEVER_OUTGOING))
+    return tuple(islice((port for port in shuffled if port not in taken and is_free(port)), number))
 
 
 def free_port_settings() -> Ports:
