@@ -11,6 +11,7 @@ from penstock.cli.output import err, text
 from penstock.collector.config import CollectorSettings, collector_settings
 from penstock.collector.server import listen, serve
 from penstock.collector.topics import load_topics
+from penstock.kafka.acknowledged import check_options
 
 
 def run(
@@ -29,6 +30,7 @@ def run(
     loaded = loaded_settings(**{"collector.host": host, "ports.collector": port, "collector.workers": workers})
     collector = collector_settings(loaded)
     load_topics(collector, loaded.place)
+    check_options(loaded.settings, max_bytes=collector.buffer, give_up=collector.give_up_after)
     if check:
         err.print("the collector's settings and schemas are in order")
         return

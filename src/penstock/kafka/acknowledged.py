@@ -17,9 +17,11 @@ from confluent_kafka import Producer as Handle
 
 from penstock.config import Settings
 from penstock.errors import BufferFull, PenstockError
-from penstock.kafka.errors import translate, translated
+from penstock.kafka.errors import Right, translate, translated
 from penstock.kafka.outbox import HeaderPairs
 from penstock.kafka.producer_options import JAVA_PARTITIONER, ProducerOptions, librdkafka_options
+from penstock.kafka.topic_lookup import TopicLookup
+from penstock.kafka.watch import ConnectionWatch
 
 RECORD_OVERHEAD = 512
 """What librdkafka and we keep for a record beside its bytes, rounded up."""
@@ -126,8 +128,8 @@ class AcknowledgedProducer:
         self._max_bytes = max_bytes
         self._loop = asyncio.get_running_loop()
         self._reported: deque[Delivery] = deque()
-        with translated("making the collector's producer"):
-            self._handle = Handle(_options(settings, max_bytes, give_up) | {"error_cb": self._on_error})
+        self._watch = ConnectionWatch()
+        self._handle = _make_handle(settings, max_bytes, give_up, error_cb=self._on_error)
         self._closed = False
         self._thread = Thread(target=self._serve, name="penstock-acknowledged", daemon=True)
         self._thread.start()
@@ -152,8 +154,10 @@ class AcknowledgedProducer:
         """Raise what stands in the way of sending to these topics: BrokerUnavailable, TopicNotFound and the like."""
         if self.fatal is not None:
             raise self.fatal
+        patience = self._settings.model_copy(update={"timeout": timeout})
         for topic in topics:
-            await asyncio.to_thread(self._find, topic, timeout)
+            lookup = TopicLookup(self._handle, topic, patience, self._watch)
+            await asyncio.to_thread(lookup.partition_count, Right("WRITE", "topic", topic))
 
     async def close(self, timeout: float) -> int:  # noqa: ASYNC109 - as above
         """Wait for what is underway, then let it go; how many records the broker had not confirmed by then."""
@@ -195,15 +199,20 @@ class AcknowledgedProducer:
             self.bytes_underway -= delivery.size
             delivery.settle()
 
-    def _find(self, topic: str, timeout: float) -> None:
-        with translated(f"asking Kafka at {self._settings.bootstrap} for topic {topic}"):
-            found = self._handle.list_topics(topic, timeout=timeout).topics[topic]
-        if found.error is not None:
-            raise translate(found.error, f"looking for topic {topic}", topic=topic)
-
     def _on_error(self, error: KafkaError) -> None:
+        self._watch(error)
         if error.fatal():
             self.fatal = translate(error, "the producer can send no more")
+
+
+def check_options(settings: Settings, *, max_bytes: int, give_up: float) -> None:
+    """Raise what librdkafka has against the settings, before anything is started."""
+    _make_handle(settings, max_bytes, give_up).close()
+
+
+def _make_handle(settings: Settings, max_bytes: int, give_up: float, **callbacks: Callable[..., None]) -> Handle:
+    with translated("making a producer"):
+        return Handle(_options(settings, max_bytes, give_up) | callbacks)
 
 
 def _options(settings: Settings, max_bytes: int, give_up: float) -> dict[str, Any]:
