@@ -124,6 +124,14 @@ def test_a_member_stays_in_the_group_while_it_works_and_shares_its_partitions_me
     assert len(seen) + len(second.seen) <= 301, "only the record at work may be read twice"
 
 
+def test_the_brokers_own_group_protocol_is_taken_too(shared: str, settings: Settings) -> None:
+    given = {"settings": settings, "timeout": 1, "options": {"group.protocol": "consumer"}}
+    with Consumer(shared, shared, **given) as consumer:
+        assert {record.origin for record in consumer} == set(everything(shared))
+    with Consumer(shared, shared, **given) as consumer:
+        assert list(consumer) == []
+
+
 def test_what_a_callback_raises_reaches_the_caller_and_the_iteration_goes_on(shared: str, settings: Settings) -> None:
     def refuse(partitions: list[Any]) -> None:
         raise ZeroDivisionError(len(partitions))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from time import monotonic, sleep
 
-from confluent_kafka import Consumer as Handle
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.errors import CommitFailed, PenstockError, Transient
@@ -14,9 +12,7 @@ from penstock.events.record import Offset
 from penstock.kafka.commits import CommitPolicy
 from penstock.kafka.errors import Right, translate
 from penstock.kafka.offsets import Offsets, partition_id
-from penstock.kafka.progress import Progress
-
-Failures = deque[Exception]
+from penstock.kafka.session import Session
 
 _EXPELLED_HINT = "the group went on without this member, and another, perhaps of the same instance_id, has its records"
 _RETRIES = 20
@@ -37,17 +33,12 @@ class Committer:
     """Moves the group's place past what was processed, as the policy says.
 
     What is refused stays uncommitted and goes with the next commit. What goes wrong with commits that nobody waits
-    for is left in `failures`.
+    for is left in the session's failures.
     """
 
-    def __init__(
-        self, handle: Handle, group: str, policy: CommitPolicy, progress: Progress, failures: Failures
-    ) -> None:
-        self._handle = handle
-        self._group = group
+    def __init__(self, session: Session, policy: CommitPolicy) -> None:
+        self._session = session
         self._policy = policy
-        self._progress = progress
-        self._failures = failures
         self._last = monotonic()
 
     def commit_if_due(self, *, batch_ends: bool = False) -> None:
@@ -63,10 +54,10 @@ class Committer:
     def commit(self, *, wait: bool) -> None:
         """Commit what is processed; with `wait`, until the broker answers, and a refusal is raised."""
         self._last = monotonic()
-        offsets = self._progress.uncommitted()
+        offsets = self._session.progress.uncommitted()
         if not offsets:
             return
-        self._progress.commit(offsets)
+        self._session.progress.commit(offsets)
         places = [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
         if wait:
             self._commit_and_wait(places)
@@ -81,12 +72,12 @@ class Committer:
                 self._policy.how == "auto" and isinstance(failure, Transient)
             )
             if not is_retried:
-                self._failures.append(failure)
+                self._session.failures.append(failure)
 
     def _commit_and_wait(self, places: list[TopicPartition]) -> None:
         for retries_left in range(_RETRIES, -1, -1):
             try:
-                self._handle.commit(offsets=places, asynchronous=False)
+                self._session.handle.commit(offsets=places, asynchronous=False)
             except KafkaException as failure:
                 error = failure.args[0]
                 if error.code() not in _REBALANCING or not retries_left:
@@ -97,17 +88,20 @@ class Committer:
 
     def _commit_and_go_on(self, places: list[TopicPartition]) -> None:
         try:
-            self._handle.commit(offsets=places, asynchronous=True)
+            self._session.handle.commit(offsets=places, asynchronous=True)
         except KafkaException as failure:
             self.answered(failure.args[0], places)
 
     def _refused(self, error: KafkaError, offsets: Offsets) -> PenstockError:
-        self._progress.refuse(offsets)
+        self._session.progress.refuse(offsets)
         places = ", ".join(f"{partition} at {offset}" for partition, offset in offsets.items())
-        tried = f"committing {places} for group '{self._group}'"
+        tried = f"committing {places} for group '{self._session.group}'"
         if error.code() in _REBALANCING | _EXPELLED:
             return CommitFailed(f"{tried}: {error.str()}", hint=_EXPELLED_HINT, offsets=offsets)
-        needs = [Right("READ", "group", self._group), *(Right("READ", "topic", place.topic) for place in offsets)]
+        needs = [
+            Right("READ", "group", self._session.group or ""),
+            *(Right("READ", "topic", place.topic) for place in offsets),
+        ]
         return translate(error, tried, needs=needs, offsets=offsets)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -22,8 +21,6 @@ from penstock.kafka.start import Fallback, Start, moment, prepare, topic_names
 from penstock.schemas import AvroCodec, SchemaRegistry, connect_registry
 
 __all__ = ["Consumer", "ConsumerRecord"]
-
-_log = logging.getLogger(__name__)
 
 _FETCH_SIZE = 1000
 
@@ -132,13 +129,13 @@ class Consumer(Iterator[ConsumerRecord]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close; what goes wrong with that is logged, not raised, where an error is on its way out already."""
+        """Close, also after an error; that one goes on, with a note where closing failed as well."""
         try:
             self.close()
         except PenstockError as failure:
             if error is None:
                 raise
-            _log.warning("closing the consumer of %s: %s", ", ".join(self.topics), failure.message)
+            error.add_note(failure.message)
 
 
 class _Batches(Iterator[list[ConsumerRecord]]):

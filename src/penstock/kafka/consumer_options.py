@@ -52,6 +52,7 @@ def librdkafka_options(
     """Everything the handle is made with; what the user passes through wins, save for what has a name of its own."""
     _refuse_unknown(fallback, assignment)
     _refuse_named(settings.kafka)
+    broker_led = settings.kafka.get("group.protocol") == "consumer"
     return client_options(
         settings,
         group__id=group or _NO_GROUP,
@@ -61,7 +62,7 @@ def librdkafka_options(
         enable__auto__offset__store=False,
         partition__assignment__strategy=_STRATEGIES[assignment],
         topic__blacklist=_KAFKAS_OWN_TOPICS if any(map(is_pattern, topics)) else None,
-        heartbeat__interval__ms=_HEARTBEAT_MS,
+        heartbeat__interval__ms=None if broker_led else _HEARTBEAT_MS,
         max__poll__interval__ms=_MAX_POLL_INTERVAL_MS,
         fetch__queue__backoff__ms=_FULL_QUEUE_MS,
     )

@@ -8,15 +8,13 @@ from itertools import islice
 from time import monotonic
 from typing import Any
 
-from confluent_kafka import Consumer as Handle
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.errors import PenstockError, Transient
 from penstock.events.record import Origin
-from penstock.kafka.committer import Failures
 from penstock.kafka.errors import Right, translate
 from penstock.kafka.offsets import PartitionId, partition_id
-from penstock.kafka.progress import Progress
+from penstock.kafka.session import Session
 
 _SERVE_SECONDS = 0.5
 _COMMITTED_SECONDS = 10.0
@@ -27,19 +25,15 @@ _PASSING = {
 
 
 class Fetcher:
-    """Keeps fetched messages in order; what librdkafka reports among them as an error goes to `failures`.
+    """Keeps fetched messages in order; what librdkafka reports among them as an error is a failure of the session.
 
     `fallback` is the logical offset at which a group without a place begins.
     """
 
-    def __init__(
-        self, handle: Handle, group: str | None, fallback: int, progress: Progress, failures: Failures
-    ) -> None:
-        self._handle = handle
-        self._group = group
+    def __init__(self, session: Session, fallback: int) -> None:
+        self._session = session
+        self._handle = session.handle
         self._fallback = fallback
-        self._progress = progress
-        self._failures = failures
         self._messages: deque[Message] = deque()
         self._torn = False
         self._polled_at = monotonic()
@@ -50,8 +44,6 @@ class Fetcher:
 
     def fetch(self, size: int, wait: float) -> None:
         """Wait for a message, and take with it what else is there, up to `size`."""
-        if self._torn:
-            self._rewind()
         self._poll(1, wait)
         if self._messages and size > 1:
             self._poll(size - 1, 0)
@@ -72,7 +64,7 @@ class Fetcher:
         if error is None:
             self._messages.append(message)
         elif failure := self._trouble(error, message.topic() or ""):
-            self._failures.append(failure)
+            self._session.failures.append(failure)
 
     def head(self, size: int) -> Iterable[Message]:
         """The next messages to give out."""
@@ -98,11 +90,14 @@ class Fetcher:
         self._messages.extend(kept)
 
     def tear(self) -> None:
-        """Note that Ctrl-C cut a fetch short: librdkafka counts what it had handed over as read."""
+        """Note that Ctrl-C cut a fetch short: librdkafka counts as read what it was handing over, and is set back."""
+        self._messages.clear()
         self._torn = True
 
     def _poll(self, size: int, wait: float) -> int:
         self._polled_at = monotonic()
+        if self._torn:
+            self._rewind()
         messages = self._handle.consume(size, wait)
         for message in messages:
             self.keep(message)
@@ -110,9 +105,8 @@ class Fetcher:
 
     def _rewind(self) -> None:
         """Go back to the first message that the caller has not got, which is the group's place if it got none."""
-        self._messages.clear()
         assigned = {partition_id(place): place for place in self._handle.assignment()}
-        given = {partition: self._progress.given(partition) for partition in assigned}
+        given = {partition: self._session.progress.given(partition) for partition in assigned}
         untouched = [assigned[partition] for partition, offset in given.items() if offset is None]
         for partition, offset in given.items():
             if offset is not None:
@@ -132,8 +126,10 @@ class Fetcher:
     def _trouble(self, error: KafkaError, topic: str) -> PenstockError | None:
         """Our error for one that librdkafka does not get over by itself."""
         group_refused = error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
-        if error.code() in _PASSING or (group_refused and self._group is None):
+        if error.code() in _PASSING or (group_refused and self._session.group is None):
             return None
-        needs = [Right("READ", "topic", topic), Right("READ", "group", self._group or "")]
-        failure = translate(error, f"reading {topic or 'from Kafka'}", needs=needs, topic=topic, group=self._group)
+        needs = [Right("READ", "topic", topic), Right("READ", "group", self._session.group or "")]
+        failure = translate(
+            error, f"reading {topic or 'from Kafka'}", needs=needs, topic=topic, group=self._session.group
+        )
         return None if isinstance(failure, Transient) else failure

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event, RLock, Thread, current_thread
+from threading import Event, Thread, current_thread
 from time import monotonic
 from types import TracebackType
 from typing import Self
 from weakref import WeakMethod
 
-from confluent_kafka import Consumer as Handle
 from confluent_kafka import KafkaException, Message
 
-from penstock.kafka.committer import Failures
 from penstock.kafka.errors import translate
+from penstock.kafka.session import Session
 
 _TICK_SECONDS = 0.25
 
@@ -22,27 +21,20 @@ class KeepAlive:
     """Polls in the caller's place once the caller has been away for a while; `with` marks where the caller is here.
 
     Polling keeps the member alive and serves rebalances. Partitions are paused meanwhile, so that nothing new is
-    fetched; when they are resumed, librdkafka fetches again what it had not handed over. Whoever holds `lock` is the
-    only one that polls. `tick` is called after each such poll. The thread ends with `stop`, or when nothing refers
-    to this object any more.
+    fetched; when they are resumed, librdkafka fetches again what it had not handed over. What such a poll brings all
+    the same is kept, and `tick` is called after it. The thread ends with `stop`, or when nothing refers to this object
+    any more.
     """
 
     def __init__(
-        self,
-        handle: Handle,
-        lock: RLock,
-        patience: float,
-        *,
-        keep: Callable[[Message], None],
-        tick: Callable[[], None],
-        failures: Failures,
+        self, session: Session, patience: float, *, keep: Callable[[Message], None], tick: Callable[[], None]
     ) -> None:
-        self._handle = handle
-        self._lock = lock
+        self._session = session
+        self._handle = session.handle
+        self._lock = session.lock
         self._patience = patience
         self._keep = keep
         self._tick = tick
-        self._failures = failures
         self._left_at = monotonic()
         self._paused = False
         self._stop = Event()
@@ -80,7 +72,7 @@ class KeepAlive:
             if monotonic() - self._left_at >= self._patience:
                 self._poll_paused()
         except KafkaException as failure:
-            self._failures.append(translate(failure.args[0], "staying in the group"))
+            self._session.failures.append(translate(failure.args[0], "staying in the group"))
         finally:
             self._lock.release()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Event, RLock
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -17,19 +16,21 @@ from penstock.errors import CommitFailed, RecordUndecodable, UsageError
 from penstock.events.record import ConsumerRecord
 from penstock.kafka.admin import Admin
 from penstock.kafka.commits import CommitPolicy
-from penstock.kafka.committer import Committer, Failures
+from penstock.kafka.committer import Committer
 from penstock.kafka.decoding import RecordDecoder
 from penstock.kafka.errors import translated
 from penstock.kafka.fetcher import Fetcher
 from penstock.kafka.keepalive import KeepAlive
 from penstock.kafka.offsets import Offsets, PartitionId, partition_id
-from penstock.kafka.progress import Progress, upto
+from penstock.kafka.progress import upto
 from penstock.kafka.rebalance import Callbacks, Rebalance
+from penstock.kafka.session import Session
 from penstock.kafka.start import find_partitions
 from penstock.kafka.watch import ConnectionWatch
 
 _WAIT_SECONDS = 0.1
 _PATIENCE_SECONDS = 3.0
+_PATIENCE_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -51,23 +52,20 @@ class Reading:
 
     def __init__(self, plan: Plan, options: dict[str, Any]) -> None:
         self._plan = plan
-        self._lock = RLock()
         self._closing = Event()
         self._closed = False
         self._watch = ConnectionWatch()
-        failures: Failures = deque()
-        self._failures = failures
-        self._progress = Progress()
         with translated("making a consumer"):
-            handle = Handle({**options, "error_cb": self._watch, "on_commit": self._on_commit})
-        self._handle = handle
-        self._committer = Committer(handle, plan.group or "", plan.policy, self._progress, failures)
+            self._handle = Handle({**options, "error_cb": self._watch, "on_commit": self._on_commit})
+        self._session = Session(self._handle, plan.group)
+        self._progress = self._session.progress
+        self._committer = Committer(self._session, plan.policy)
         fallback = OFFSET_BEGINNING if options["auto.offset.reset"] == "earliest" else OFFSET_END
-        self._fetcher = Fetcher(handle, plan.group, fallback, self._progress, failures)
-        self._rebalance = Rebalance(self._progress, self._fetcher, self._committer, plan.callbacks, failures)
-        patience = min(int(options["max.poll.interval.ms"]) / 4000, _PATIENCE_SECONDS)
+        self._fetcher = Fetcher(self._session, fallback)
+        self._rebalance = Rebalance(self._session, self._fetcher, self._committer, plan.callbacks)
+        patience = min(_PATIENCE_SECONDS, _PATIENCE_SHARE * int(options["max.poll.interval.ms"]) / 1000)
         tick = self._committer.commit_in_background
-        self._keepalive = KeepAlive(handle, self._lock, patience, keep=self._fetcher.keep, tick=tick, failures=failures)
+        self._keepalive = KeepAlive(self._session, patience, keep=self._fetcher.keep, tick=tick)
         self._begin()
 
     def take(self, size: int, fetch_size: int) -> list[ConsumerRecord]:
@@ -94,7 +92,7 @@ class Reading:
 
     def commit(self, record: ConsumerRecord | None) -> None:
         """Commit a record and those before it in its partition, or all that were given out; wait for the answer."""
-        with self._lock:
+        with self._session.lock:
             self._refuse_closed()
             if record is None:
                 self._progress.settle_all()
@@ -105,14 +103,14 @@ class Reading:
 
     def assignment(self) -> list[PartitionId]:
         """The partitions that are read now."""
-        with self._lock:
+        with self._session.lock:
             return [] if self._closed else [partition_id(place) for place in self._handle.assignment()]
 
     def close(self) -> None:
         """Commit what was processed and leave the group; ends a `take` that waits on another thread."""
         self._closing.set()
         self._keepalive.stop()
-        with self._lock:
+        with self._session.lock:
             if self._closed:
                 return
             self._closed = True
@@ -129,10 +127,10 @@ class Reading:
             rebalance.joined = True
             self._progress.begin(plan.starts)
             self._handle.assign([TopicPartition(*partition, offset) for partition, offset in plan.starts.items()])
-        else:
-            with translated(f"subscribing to {', '.join(plan.topics)}"):
-                self._handle.subscribe(list(plan.topics), rebalance.assigned, rebalance.revoked, rebalance.lost)
-            self._keepalive.start()
+            return
+        with translated(f"subscribing to {', '.join(plan.topics)}"):
+            self._handle.subscribe(list(plan.topics), rebalance.assigned, rebalance.revoked, rebalance.lost)
+        self._keepalive.start()
 
     def _fetch(self, size: int) -> None:
         self._fetcher.serve()
@@ -173,8 +171,8 @@ class Reading:
         self._committer.answered(error, places)
 
     def _raise_failure(self) -> None:
-        if self._failures:
-            raise self._failures.popleft()
+        if self._session.failures:
+            raise self._session.failures.popleft()
 
     def _refuse_closed(self) -> None:
         if self._closed:

@@ -9,10 +9,10 @@ from confluent_kafka import Consumer as Handle
 from confluent_kafka import TopicPartition
 
 from penstock.errors import PenstockError
-from penstock.kafka.committer import Committer, Failures
+from penstock.kafka.committer import Committer
 from penstock.kafka.fetcher import Fetcher
 from penstock.kafka.offsets import PartitionId, partition_id
-from penstock.kafka.progress import Progress
+from penstock.kafka.session import Session
 
 OnPartitions = Callable[[list[PartitionId]], None]
 
@@ -28,18 +28,16 @@ class Callbacks(NamedTuple):
 class Rebalance:
     """librdkafka's rebalance callbacks; they run inside a poll, on whichever thread polls.
 
-    None of them raises, because librdkafka would throw fetched messages away: what goes wrong goes to `failures`.
+    None of them raises, because librdkafka would throw fetched messages away: what goes wrong is a failure of the
+    session.
     """
 
-    def __init__(
-        self, progress: Progress, fetcher: Fetcher, committer: Committer, callbacks: Callbacks, failures: Failures
-    ) -> None:
+    def __init__(self, session: Session, fetcher: Fetcher, committer: Committer, callbacks: Callbacks) -> None:
         self.joined = False
-        self._progress = progress
+        self._session = session
         self._fetcher = fetcher
         self._committer = committer
         self._callbacks = callbacks
-        self._failures = failures
 
     def assigned(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
         """Partitions are ours from now on; a cooperative group first gives none, and then those that others gave up."""
@@ -52,7 +50,7 @@ class Rebalance:
             self._tell(self._callbacks.on_revoked, places)
             self._committer.commit(wait=True)
         except PenstockError as error:
-            self._failures.append(error)
+            self._session.failures.append(error)
         finally:
             self._let_go(places)
 
@@ -63,7 +61,7 @@ class Rebalance:
 
     def _let_go(self, places: Sequence[TopicPartition]) -> None:
         partitions = [partition_id(place) for place in places]
-        self._progress.forget(partitions)
+        self._session.progress.forget(partitions)
         self._fetcher.drop(partitions)
 
     def _tell(self, callback: OnPartitions | None, places: Sequence[TopicPartition]) -> None:
@@ -71,4 +69,4 @@ class Rebalance:
             if callback is not None:
                 callback([partition_id(place) for place in places])
         except Exception as error:  # noqa: BLE001 - a caller's callback may raise anything; the caller gets it back
-            self._failures.append(error)
+            self._session.failures.append(error)
