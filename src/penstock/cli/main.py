@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli import bench, brokers, collector, config, consume, demo, groups, produce, stack, topics
+from penstock.cli import bench, brokers, collector, config, consume, demo, groups, produce, schemas, stack, topics
 from penstock.cli.options import remember
 from penstock.cli.output import err, out, show_error
 from penstock.errors import PenstockError
@@ -26,6 +26,7 @@ app = typer.Typer(
 
 app.command("config")(config.show)
 app.add_typer(topics.app, name="topics")
+app.add_typer(schemas.app, name="schemas")
 app.add_typer(groups.app, name="groups")
 app.add_typer(brokers.app, name="brokers")
 app.command("produce")(produce.produce)

@@ -1,0 +1,189 @@
+"""Why one schema cannot read records of another: Avro's rules of schema resolution, each reason with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from penstock.schemas.avro.model import (
+    ArrayType,
+    EnumType,
+    Field,
+    FixedType,
+    MapType,
+    NamedType,
+    Primitive,
+    RecordType,
+    Type,
+    UnionType,
+    type_name,
+)
+
+_PROMOTIONS = {
+    "long": {"int"},
+    "float": {"int", "long"},
+    "double": {"int", "long", "float"},
+    "string": {"bytes"},
+    "bytes": {"string"},
+}
+
+
+class Kind(Enum):
+    """The six reasons; their names are those of Avro and of Confluent's registry."""
+
+    NAME_MISMATCH = "NAME_MISMATCH"
+    FIXED_SIZE_MISMATCH = "FIXED_SIZE_MISMATCH"
+    MISSING_ENUM_SYMBOLS = "MISSING_ENUM_SYMBOLS"
+    READER_FIELD_MISSING_DEFAULT_VALUE = "READER_FIELD_MISSING_DEFAULT_VALUE"
+    TYPE_MISMATCH = "TYPE_MISMATCH"
+    MISSING_UNION_BRANCH = "MISSING_UNION_BRANCH"
+
+
+class Place(NamedTuple):
+    """A place in the reader's schema: as a pointer (`/fields/1/type`) and as people name it (`items[].price`)."""
+
+    pointer: str = ""
+    field: str = ""
+
+    def of_field(self, index: int, name: str) -> Place:
+        """The place of a record's field."""
+        return Place(f"{self.pointer}/fields/{index}", f"{self.field}.{name}" if self.field else name)
+
+    def inside(self, part: str, suffix: str = "") -> Place:
+        """A place directly below, such as an array's items."""
+        return Place(f"{self.pointer}/{part}", self.field + suffix)
+
+
+@dataclass(frozen=True)
+class Misreading:
+    """One reason, at one place; the message calls the two schemas by the names they were given."""
+
+    kind: Kind
+    place: Place
+    message: str
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the two schemas are called in messages."""
+
+    reader: str = "reader's"
+    writer: str = "writer's"
+
+
+def misreadings(reader: Type, writer: Type, roles: Roles | None = None) -> list[Misreading]:
+    """Every reason why records of the writer's schema cannot be read with the reader's."""
+    found = _Comparison(roles or Roles()).of(reader, writer, Place())
+    return list(dict.fromkeys(found))
+
+
+class _Comparison:
+    """Compares types pairwise; a pair that is being compared already is taken to agree, so recursion ends."""
+
+    def __init__(self, roles: Roles) -> None:
+        self._reader, self._writer = roles.reader, roles.writer
+        self._known: dict[tuple[int, int], list[Misreading]] = {}
+
+    def of(self, reader: Type, writer: Type, place: Place) -> list[Misreading]:
+        pair = (id(reader), id(writer))
+        if pair not in self._known:
+            self._known[pair] = []
+            self._known[pair] = list(self._compared(reader, writer, place))
+        return self._known[pair]
+
+    def _compared(self, reader: Type, writer: Type, place: Place) -> Iterator[Misreading]:
+        match reader, writer:
+            case _, UnionType(branches):
+                for branch in branches:
+                    yield from self.of(reader, branch, place)
+            case UnionType(), _:
+                yield from self._branch(reader, writer, place)
+            case ArrayType(items), ArrayType(written):
+                yield from self.of(items, written, place.inside("items", "[]"))
+            case MapType(values), MapType(written):
+                yield from self.of(values, written, place.inside("values", "{}"))
+            case (RecordType() | EnumType() | FixedType()) as read, (
+                RecordType() | EnumType() | FixedType()
+            ) as written if type(read) is type(written):
+                yield from self._named(read, written, place)
+            case _ if not _is_promoted(reader, writer):
+                yield Misreading(
+                    Kind.TYPE_MISMATCH,
+                    place,
+                    f"the {self._reader} type {type_name(reader)} does not read "
+                    f"the {self._writer} type {type_name(writer)}",
+                )
+
+    def _branch(self, reader: UnionType, writer: Type, place: Place) -> Iterator[Misreading]:
+        found = [self.of(branch, writer, place.inside(str(i))) for i, branch in enumerate(reader.branches)]
+        if [] in found:
+            return
+        for branch, reasons in zip(reader.branches, found, strict=True):
+            if _is_meant(branch, writer):
+                yield from reasons
+                return
+        yield Misreading(
+            Kind.MISSING_UNION_BRANCH,
+            place,
+            f"the {self._reader} union has no branch that reads the {self._writer} {type_name(writer)}",
+        )
+
+    def _named(self, reader: NamedType, writer: NamedType, place: Place) -> Iterator[Misreading]:
+        if not _is_same_name(reader, writer):
+            wrong = f"the {self._reader} name {reader.name} is not the {self._writer} name {writer.name}"
+            yield Misreading(Kind.NAME_MISMATCH, place.inside("name"), wrong)
+        match reader, writer:
+            case RecordType(), RecordType():
+                yield from self._fields(reader, writer, place)
+            case EnumType(), EnumType():
+                yield from self._symbols(reader, writer, place)
+            case FixedType(), FixedType() if reader.size != writer.size:
+                sizes = f"the {self._reader} size {reader.size}, the {self._writer} {writer.size}"
+                yield Misreading(Kind.FIXED_SIZE_MISMATCH, place.inside("size"), sizes)
+
+    def _fields(self, reader: RecordType, writer: RecordType, place: Place) -> Iterator[Misreading]:
+        for index, field in enumerate(reader.fields):
+            inside = place.of_field(index, field.name)
+            written = _written_field(field, writer)
+            if written is not None:
+                yield from self.of(field.type, written.type, inside.inside("type"))
+            elif not field.has_default:
+                yield Misreading(
+                    Kind.READER_FIELD_MISSING_DEFAULT_VALUE,
+                    inside,
+                    f"the {self._writer} schema lacks the field, and the {self._reader} has no default for it",
+                )
+
+    def _symbols(self, reader: EnumType, writer: EnumType, place: Place) -> Iterator[Misreading]:
+        missing = [symbol for symbol in writer.symbols if symbol not in reader.symbols]
+        if missing and reader.default is None:
+            yield Misreading(
+                Kind.MISSING_ENUM_SYMBOLS,
+                place.inside("symbols"),
+                f"the {self._reader} enum lacks the {self._writer} {', '.join(missing)}, and has no default",
+            )
+
+
+def _is_promoted(reader: Type, writer: Type) -> bool:
+    if not isinstance(reader, Primitive) or not isinstance(writer, Primitive):
+        return False
+    return reader.name == writer.name or writer.name in _PROMOTIONS.get(reader.name, ())
+
+
+def _is_meant(branch: Type, writer: Type) -> bool:
+    """Whether a union's branch is the one that should have read the writer's type."""
+    if isinstance(branch, NamedType) and isinstance(writer, NamedType):
+        return type(branch) is type(writer) and _is_same_name(branch, writer)
+    return isinstance(branch, ArrayType | MapType) and type(branch) is type(writer)
+
+
+def _is_same_name(reader: NamedType, writer: NamedType) -> bool:
+    same = reader.name.rpartition(".")[2] == writer.name.rpartition(".")[2]
+    return same or writer.name in reader.aliases
+
+
+def _written_field(field: Field, writer: RecordType) -> Field | None:
+    names = (field.name, *field.aliases)
+    return next((written for name in names for written in writer.fields if written.name == name), None)

@@ -1,0 +1,103 @@
+"""What people, not producers and consumers, ask of a registry with Confluent's API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from penstock.config import Settings
+from penstock.errors import SchemaNotFound, UsageError
+from penstock.schemas.evolution import Compatibility
+from penstock.schemas.registry.answers import json_of, not_a_registry
+from penstock.schemas.registry.confluent import ConfluentRegistry, schema_body, subject_path
+from penstock.schemas.registry.http import Answer, RegistryHttp
+from penstock.schemas.registry.protocol import RegisteredSchema
+from penstock.schemas.schema import Reference, Schema
+
+_PERMANENT = {"permanent": "true"}
+
+
+class RegistryAdmin:
+    """Lists, checks and deletes; `schemas` is the client that producers use, on the same connection."""
+
+    def __init__(self, settings: Settings) -> None:
+        if settings.registry_api != "confluent":
+            raise UsageError(
+                f"a registry with the API {settings.registry_api} serves schemas by id only",
+                hint="name one with Confluent's API: PENSTOCK_REGISTRY_API=confluent",
+            )
+        self._http = RegistryHttp(settings)
+        self.schemas = ConfluentRegistry(self._http)
+
+    def subjects(self) -> list[str]:
+        """The names of all subjects, sorted."""
+        answer = self._http.request("GET", "/subjects")
+        return sorted(map(str, _listed(answer, "the subjects")))
+
+    def versions(self, subject: str) -> list[int]:
+        """The numbers of a subject's versions, the oldest first; none for a subject that is not there."""
+        answer = self._http.request("GET", f"{subject_path(subject)}/versions")
+        try:
+            return sorted(int(version) for version in _listed(answer, f"the versions of {subject}"))
+        except SchemaNotFound:
+            return []
+
+    def history(self, subject: str) -> list[RegisteredSchema]:
+        """Every version of a subject, the oldest first."""
+        return [self.schemas.by_version(subject, version) for version in self.versions(subject)]
+
+    def compatibility(self, subject: str) -> Compatibility:
+        """The rule that holds for a subject: its own, or else the registry's."""
+        path = f"/config/{quote(subject, safe='')}"
+        answer = self._http.request("GET", path, params={"defaultToGlobal": "true"})
+        if answer.status == 404:  # noqa: PLR2004 - registries that ignore the parameter say so for a subject without its own
+            answer = self._http.request("GET", "/config")
+        found = json_of(answer, f"the compatibility of {subject}")
+        try:
+            return Compatibility(found["compatibilityLevel"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise not_a_registry(answer) from error
+
+    def accepts(self, subject: str, schema: Schema) -> bool:
+        """The registry's own verdict: whether it would take the schema as the subject's next version."""
+        path = f"/compatibility{subject_path(subject)}/versions"
+        answer = self._http.request("POST", path, json=schema_body(schema))
+        found = json_of(answer, f"the compatibility of this schema with {subject}")
+        if not isinstance(found, dict) or not isinstance(found.get("is_compatible"), bool):
+            raise not_a_registry(answer)
+        return bool(found["is_compatible"])
+
+    def delete(self, subject: str, *, permanent: bool = False) -> list[int]:
+        """Delete every version of a subject, and say which; ids in messages still resolve unless it is permanent."""
+        deleted = self._delete(subject_path(subject), f"deleting {subject}", permanent=permanent)
+        return [int(version) for version in deleted] if isinstance(deleted, list) else []
+
+    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> None:
+        """Delete one version of a subject."""
+        path = f"{subject_path(subject)}/versions/{version}"
+        self._delete(path, f"deleting version {version} of {subject}", permanent=permanent)
+
+    def references(self, named: Sequence[str]) -> list[Reference]:
+        """References written as `name=subject:version`, each with its schema."""
+        return [self._reference(text) for text in named]
+
+    def _reference(self, text: str) -> Reference:
+        name, _, place = text.partition("=")
+        subject, _, version = place.rpartition(":")
+        if not (name and subject and version.isdigit()):
+            raise UsageError(f"{text!r} is not a reference", hint="write name=subject:version: Address=address-value:1")
+        return Reference(name, subject, int(version), self.schemas.by_version(subject, int(version)).schema)
+
+    def _delete(self, path: str, tried: str, *, permanent: bool) -> object:
+        answer = self._http.request("DELETE", path)
+        if permanent and answer.status in {200, 404}:
+            answer = self._http.request("DELETE", path, params=_PERMANENT)
+        return json_of(answer, tried)
+
+
+def _listed(answer: Answer, tried: str) -> list[Any]:
+    found = json_of(answer, tried)
+    if not isinstance(found, list):
+        raise not_a_registry(answer)
+    return found
