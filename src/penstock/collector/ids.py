@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import getrandbits
 from time import time_ns
 
@@ -9,6 +10,7 @@ from penstock.collector.refusals import BadId
 
 MAX_ID_LENGTH = 200
 
+_VISIBLE = re.compile(rb"[!-~]{1,%d}" % MAX_ID_LENGTH)
 _VERSION = 0x7000
 _VARIANT = 0x8000
 _COUNTER_BITS = 47
@@ -27,11 +29,8 @@ def key_from(header: bytes | None) -> str | None:
     """The Idempotency-Key's text; BadId where it cannot be an id."""
     if header is None:
         return None
-    if not 1 <= len(header) <= MAX_ID_LENGTH or not (header.isascii() and header.decode("ascii").isprintable()):
-        raise BadId(
-            f"the Idempotency-Key must be 1 to {MAX_ID_LENGTH} printable ASCII characters",
-            hint="use a UUID",
-        )
+    if not _VISIBLE.fullmatch(header):
+        raise BadId(f"the Idempotency-Key must be 1 to {MAX_ID_LENGTH} visible ASCII characters", hint="use a UUID")
     return header.decode("ascii")
 
 

@@ -11,10 +11,10 @@ import copy
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from penstock.collector.ids import MAX_ID_LENGTH
 from penstock.collector.plain_types import RICH, plain_type
@@ -31,6 +31,7 @@ ID_FIELD = "event_id"
 NOT_SURELY = (msgspec.DecodeError, RecordInvalid, RecursionError, UnicodeDecodeError)
 """What the decoding of many events raises when one of them, or the JSON itself, needs a closer look."""
 
+_ID_TYPE = Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH)] | None | UnsetType
 _JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
 
 
@@ -89,8 +90,7 @@ class EventShape:
             event.event_id = UNSET
         if not isinstance(event_id, str):
             return None
-        if not 1 <= len(event_id) <= MAX_ID_LENGTH:
-            raise RecordInvalid(f"{ID_FIELD}: {event_id[:60]!r} is not 1 to {MAX_ID_LENGTH} characters long")
+        _check_length(event_id)
         return event_id
 
     def finish(self, event: Event, now: str) -> tuple[bytes, bytes | None]:
@@ -103,7 +103,7 @@ class EventShape:
     def _make_struct(self, type_of: Callable[[Any], Any]) -> type[msgspec.Struct]:
         fields = [self._struct_field(slot, type_of(slot.field.type)) for slot in self._slots]
         if self._id_is_extra:
-            fields.append((ID_FIELD, str | None | UnsetType, UNSET))
+            fields.append((ID_FIELD, _ID_TYPE, UNSET))
         name = self._record.name.rpartition(".")[2]
         names = {slot.attribute: slot.field.name for slot in self._slots}
         return msgspec.defstruct(name, fields, rename=names, kw_only=True, forbid_unknown_fields=True)
@@ -139,8 +139,15 @@ class EventShape:
     def _leave_out_what_the_schema_does_not_say(self, value: dict[str, Any]) -> None:
         if self._time_field and value.get(self._time_field) is None:
             value[self._time_field] = ""
-        if self._id_is_extra and not isinstance(event_id := value.pop(ID_FIELD, None), str | None):
-            raise _invalid(Misfit(ID_FIELD, f"{event_id!r:.60} is not a string"))
+        if self._id_is_extra and (event_id := value.pop(ID_FIELD, None)) is not None:
+            if not isinstance(event_id, str):
+                raise _invalid(Misfit(ID_FIELD, f"{event_id!r:.60} is not a string"))
+            _check_length(event_id)
+
+
+def _check_length(event_id: str) -> None:
+    if not 1 <= len(event_id) <= MAX_ID_LENGTH:
+        raise RecordInvalid(f"{ID_FIELD}: {event_id[:60]!r} is not 1 to {MAX_ID_LENGTH} characters long")
 
 
 def _exact_number(text: str) -> Decimal:

@@ -31,7 +31,7 @@ def test_a_requests_key_is_the_id_of_its_only_event_and_is_numbered_in_a_batch()
     assert derived_id(None, 3, single=False) is None
 
 
-@pytest.mark.parametrize("header", [b"", b"x" * 201, b"a\x00b", "é".encode(), b"\xff"])
+@pytest.mark.parametrize("header", [b"", b"x" * 201, b"a\x00b", b"a b", "é".encode(), b"\xff"])
 def test_a_key_that_cannot_be_an_id_is_refused(header: bytes) -> None:
     with pytest.raises(BadId):
         key_from(header)

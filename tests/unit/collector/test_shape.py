@@ -67,7 +67,10 @@ def test_an_event_id_among_the_fields_stays() -> None:
 @pytest.mark.parametrize("event_id", ["", "x" * 201])
 def test_an_event_id_of_a_useless_length_is_refused(product: EventShape, event_id: str) -> None:
     with pytest.raises(RecordInvalid, match="event_id"):
-        product.take_id(product.decode(json.dumps(EVENT | {"event_id": event_id}).encode()))
+        product.decode(json.dumps(EVENT | {"event_id": event_id}).encode())
+    shape = EventShape(record({"name": "event_id", "type": "string"}))
+    with pytest.raises(RecordInvalid, match="event_id"):
+        shape.take_id(shape.decode(json.dumps({"event_id": event_id}).encode()))
 
 
 @pytest.mark.parametrize(
