@@ -162,3 +162,57 @@ LOGICAL_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "decimal": st.decimals(Decimal(-999999), Decimal(999999), places=3),
     "uuid": st.uuids(),
 }
+
+PROMOTED = {
+    "int": ["long", "float", "double"],
+    "long": ["float", "double"],
+    "float": ["double"],
+    "string": ["bytes"],
+}
+
+
+@st.composite
+def evolved(draw: st.DrawFn, schema: Schema) -> Schema:
+    """A later version of a record's schema: some changes are compatible, some are not."""
+    node = json.loads(schema.text)
+    for _ in range(draw(st.integers(1, 3))):
+        change = draw(st.sampled_from([_add_field, _drop_field, _change_type, _make_nullable, _rename, _turn_round]))
+        change(draw, node)
+    return Schema.from_text(json.dumps(node))
+
+
+def _add_field(draw: st.DrawFn, node: Node) -> None:
+    default = draw(st.sampled_from([{}, {"default": None}]))
+    name = draw(st.uuids()).hex
+    node["fields"].append({"name": f"new_{name}", "type": ["null", "string"], **default})
+
+
+def _drop_field(draw: st.DrawFn, node: Node) -> None:
+    if node["fields"]:
+        del node["fields"][draw(st.integers(0, len(node["fields"]) - 1))]
+
+
+def _change_type(draw: st.DrawFn, node: Node) -> None:
+    for field in node["fields"]:
+        known = PROMOTED.get(field["type"], []) if isinstance(field["type"], str) else []
+        # Avro reads bytes as a string, but only if they happen to be UTF-8.
+        other = [] if "bytes" in json.dumps(field["type"]) else ["string"]
+        field["type"] = draw(st.sampled_from([field["type"], *known, *known, *other]))
+        field.pop("default", None)
+
+
+def _make_nullable(draw: st.DrawFn, node: Node) -> None:
+    for field in node["fields"]:
+        if not isinstance(field["type"], list) and field["type"] != "null" and draw(st.booleans()):
+            field["type"] = draw(st.permutations([field["type"], "null"]))
+            field.pop("default", None)
+
+
+def _rename(draw: st.DrawFn, node: Node) -> None:
+    old, new = node["name"], f"{node['name']}Again"
+    renamed = json.loads(json.dumps(node).replace(f'"{old}"', f'"{new}"'))
+    node.update(renamed, **draw(st.sampled_from([{}, {"aliases": [old]}])))
+
+
+def _turn_round(_draw: st.DrawFn, node: Node) -> None:
+    node["fields"].reverse()

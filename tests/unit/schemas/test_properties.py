@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import RecordInvalid, RecordUndecodable, SchemaNotFound
 from penstock.schemas import AvroCodec, IdWidth, MemoryRegistry, Schema
+from penstock.schemas.avro.compiled import UNSURE, compile_writer
+from penstock.schemas.avro.plain import write_plainly
 from penstock.schemas.wire import header
 from tests.unit.schemas.strategies import (
     LOGICAL_VALUES,
@@ -44,6 +46,16 @@ def test_records_come_back_equal_unless_several_branches_of_a_union_could_take_t
     value = data.draw(values(schema))
     codec = AvroCodec(MemoryRegistry(), width=width)
     assert same(codec.decode(encoded(codec, schema, value)), value)
+
+
+@given(st.data())
+def test_compiled_writers_write_the_same_bytes_as_fastavro(data: st.DataObject) -> None:
+    schema = data.draw(schemas())
+    value = data.draw(values(schema))
+    write = compile_writer(schema.type)
+    assume(write is not None)
+    with suppress(*UNSURE):
+        assert write(value) == write_plainly(value, schema.type)
 
 
 ANYTHING = st.recursive(

@@ -9,18 +9,13 @@ from io import BytesIO
 from fastavro.read import SchemaResolutionError
 
 from penstock.errors import RecordInvalid, RecordUndecodable
-from penstock.schemas.avro.fast import (
-    READ_FAILURES,
-    READ_OPTIONS,
-    WRITE_FAILURES,
-    WRITE_OPTIONS,
-    read_data,
-    write_data,
-)
+from penstock.schemas.avro.compiled import UNSURE, compile_writer
+from penstock.schemas.avro.fast import READ_FAILURES, READ_OPTIONS, read_data
 from penstock.schemas.avro.misfit import first_misfit
 from penstock.schemas.avro.model import RecordType, Type, every_type
+from penstock.schemas.avro.plain import WRITE_FAILURES, write_plainly
 from penstock.schemas.avro.prepared import prepare
-from penstock.schemas.avro.quick import quick_check
+from penstock.schemas.avro.resolution import prepare_reader
 from penstock.schemas.avro.skim import Unreadable, needs_skim, skim
 
 _PAD = b"\0"
@@ -30,18 +25,15 @@ _READ_FAILURES: tuple[type[Exception], ...] = (*READ_FAILURES, SchemaResolutionE
 
 def writer(root: Type, header: bytes) -> Callable[[object], bytes]:
     """A function that writes the header and one value; RecordInvalid names the field that does not fit."""
-    node, named = prepare(root)
-    check = quick_check(root)
+    compiled = compile_writer(root)
+    if compiled is None:
+        return lambda value: header + _write_closely(value, root)
 
     def write(value: object) -> bytes:
         try:
-            if check is None or check(value):
-                buffer = bytearray(header)
-                write_data(buffer, value, node, named, "", WRITE_OPTIONS)
-                return bytes(buffer)
-        except WRITE_FAILURES:
+            return header + compiled(value)
+        except UNSURE:
             return header + _write_closely(value, root)
-        return header + _write_closely(value, root)
 
     return write
 
@@ -50,12 +42,10 @@ def _write_closely(value: object, root: Type) -> bytes:
     misfit = first_misfit(value, root)
     if misfit:
         raise RecordInvalid(str(misfit), hint=misfit.hint, field=misfit.path)
-    buffer = bytearray()
     try:
-        write_data(buffer, value, *prepare(root), "", WRITE_OPTIONS)
+        return write_plainly(value, root)
     except WRITE_FAILURES as error:
         raise RecordInvalid(f"the record cannot be written: {error}") from error
-    return bytes(buffer)
 
 
 def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[bytes], object]:
@@ -63,7 +53,7 @@ def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[byte
 
     With `wanted`, the value is given in that schema's form. RecordUndecodable says what is wrong, and where.
     """
-    prepared, reads_as = prepare(root), prepare(wanted) if wanted else None
+    prepared, reads_as = prepare(root), prepare_reader(wanted, root) if wanted else None
     node, wanted_node = prepared.node, reads_as and reads_as.node
     named = {"writer": prepared.named, "reader": reads_as.named if reads_as else {}}
     goes_first = needs_skim(root)

@@ -16,54 +16,69 @@ from penstock.schemas.avro.model import (
     RecordType,
     Type,
     UnionType,
+    type_name,
 )
 
 Json = Any
 
 
-def to_json(root: Type) -> Json:
-    """The schema as JSON, without the parts that do not matter for reading and writing."""
-    return _node(root, set())
+def to_json(root: Type, *, reals_last: bool = False) -> Json:
+    """The schema as JSON, without what does not matter for reading and writing.
+
+    With `reals_last`, float and double stand behind the other branches of each union.
+    """
+    return _Emitter(reals_last).node(root)
 
 
-def _node(avro_type: Type, defined: set[str]) -> Json:
-    match avro_type:
-        case Primitive(name, logical):
-            return {"type": name, **_logical(logical)} if logical else name
-        case ArrayType(items):
-            return {"type": "array", "items": _node(items, defined)}
-        case MapType(values):
-            return {"type": "map", "values": _node(values, defined)}
-        case UnionType(branches):
-            return [_node(branch, defined) for branch in branches]
-        case _:
-            return _named_node(avro_type, defined)
+class _Emitter:
+    """Emits types, and remembers which names it has defined."""
+
+    def __init__(self, reals_last: bool) -> None:
+        self._reals_last = reals_last
+        self._defined: set[str] = set()
+
+    def node(self, avro_type: Type) -> Json:
+        match avro_type:
+            case Primitive(name, logical):
+                return {"type": name, **_logical(logical)} if logical else name
+            case ArrayType(items):
+                return {"type": "array", "items": self.node(items)}
+            case MapType(values):
+                return {"type": "map", "values": self.node(values)}
+            case UnionType(branches):
+                return [
+                    self.node(branch) for branch in (sorted(branches, key=_is_real) if self._reals_last else branches)
+                ]
+            case _:
+                return self._named(avro_type)
+
+    def _named(self, named: NamedType) -> Json:
+        if named.name in self._defined:
+            return named.name
+        self._defined.add(named.name)
+        return {**self._own(named), "name": named.name, **({"aliases": list(named.aliases)} if named.aliases else {})}
+
+    def _own(self, named: NamedType) -> dict[str, Json]:
+        match named:
+            case EnumType(symbols=symbols, default=default):
+                own = {"type": "enum", "symbols": list(symbols)}
+                return own if default is None else {**own, "default": default}
+            case FixedType(size=size, logical=logical):
+                return {"type": "fixed", "size": size, **_logical(logical)}
+            case RecordType(fields=fields):
+                return {"type": "record", "fields": [self._field(field) for field in fields]}
+
+    def _field(self, field: Field) -> Json:
+        node = {"name": field.name, "type": self.node(field.type)}
+        if field.has_default:
+            node["default"] = field.default
+        if field.aliases:
+            node["aliases"] = list(field.aliases)
+        return node
 
 
-def _named_node(named: NamedType, defined: set[str]) -> Json:
-    if named.name in defined:
-        return named.name
-    defined.add(named.name)
-    return {**_own(named, defined), "name": named.name, **({"aliases": list(named.aliases)} if named.aliases else {})}
-
-
-def _own(named: NamedType, defined: set[str]) -> dict[str, Json]:
-    match named:
-        case EnumType(symbols=symbols, default=default):
-            return {"type": "enum", "symbols": list(symbols), **({"default": default} if default is not None else {})}
-        case FixedType(size=size, logical=logical):
-            return {"type": "fixed", "size": size, **_logical(logical)}
-        case RecordType(fields=fields):
-            return {"type": "record", "fields": [_field(field, defined) for field in fields]}
-
-
-def _field(field: Field, defined: set[str]) -> Json:
-    node = {"name": field.name, "type": _node(field.type, defined)}
-    if field.has_default:
-        node["default"] = field.default
-    if field.aliases:
-        node["aliases"] = list(field.aliases)
-    return node
+def _is_real(branch: Type) -> bool:
+    return type_name(branch) in {"float", "double"}
 
 
 def _logical(logical: Logical | None) -> dict[str, Json]:

@@ -1,8 +1,8 @@
-"""fastavro's inner functions: as fast as its public ones, less what those do again for every record.
+"""fastavro's inner reader: what its public one does, less what that does again for every record.
 
-`schemaless_writer` and `schemaless_reader` collect the schema's names for each record; the functions beneath
-them take what was prepared once. Those are not fastavro's public interface, so they are used through this module
-only, and where they are missing (another version, or fastavro without its compiled part) the public ones serve.
+`schemaless_reader` collects the schema's names for each record; the function beneath it takes what was prepared once.
+It is not fastavro's public interface, so it is used through this module only, and where it is missing (another version,
+or fastavro without its compiled part) the public one serves.
 """
 
 from __future__ import annotations
@@ -14,39 +14,31 @@ from typing import Any, cast
 import fastavro
 
 Node = Any
-Names = dict[str, Node]
-WriteData = Callable[[bytearray, object, Node, Names, str, dict[str, bool]], None]
-ReadData = Callable[[BytesIO, Node, dict[str, Names], Node, dict[str, bool]], object]
+ReadData = Callable[[BytesIO, Node, dict[str, dict[str, Node]], Node, dict[str, bool]], object]
 
-WRITE_OPTIONS = {"strict": False, "strict_allow_default": True, "disable_tuple_notation": False}
 READ_OPTIONS: dict[str, bool] = {}
-WRITE_FAILURES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-
-
-def public_write_data(
-    buffer: bytearray, datum: object, node: Node, _named: Names, _field: str, options: dict[str, bool]
-) -> None:
-    """Append a datum to a buffer by fastavro's public interface."""
-    stream = BytesIO()
-    fastavro.schemaless_writer(stream, node, datum, **options)
-    buffer += stream.getvalue()
+READ_FAILURES: tuple[type[Exception], ...] = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
 
 
 def public_read_data(
-    stream: BytesIO, node: Node, _named: dict[str, Names], wanted: Node, _options: dict[str, bool]
+    stream: BytesIO, node: Node, _named: dict[str, dict[str, Node]], wanted: Node, _options: dict[str, bool]
 ) -> object:
     """Take a datum from a stream by fastavro's public interface."""
     return fastavro.schemaless_reader(stream, node, wanted)
 
 
 try:
-    from fastavro import _read as _inner_read
-    from fastavro import _write as _inner_write
+    from fastavro import _read
 
-    READ_FAILURES: tuple[type[Exception], ...] = (*WRITE_FAILURES, EOFError, StopIteration, _inner_read.ReadError)  # type: ignore[attr-defined]
-    write_data = cast("WriteData", _inner_write.write_data)  # type: ignore[attr-defined]
-    read_data = cast("ReadData", _inner_read._read_data)  # type: ignore[attr-defined]  # noqa: SLF001 - see the module's docstring
+    read_data = cast("ReadData", _read._read_data)  # type: ignore[attr-defined]  # noqa: SLF001 - see the module's docstring
+    READ_FAILURES = (*READ_FAILURES, _read.ReadError)  # type: ignore[attr-defined]
 except (ImportError, AttributeError):
-    READ_FAILURES = (*WRITE_FAILURES, EOFError, StopIteration)
-    write_data = public_write_data
     read_data = public_read_data

@@ -1,6 +1,6 @@
 """Why a value does not fit its type: the field, the value, and what was expected.
 
-This walk is the definition of what fits. It is complete and slow; `quick` says yes faster.
+This walk is the definition of what fits. It is complete and slow; `compiled` is quick about what surely fits.
 
 - Nothing is written that would read back as something else: no boolean or float for an int, no number that a
   double cannot hold exactly, no text for a number or an array, no datetime for a date.
@@ -18,7 +18,6 @@ import numbers
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from penstock.schemas.avro.choice import chosen_branch
 from penstock.schemas.avro.logical import logical_misfit
 from penstock.schemas.avro.model import (
     FLOAT_MAX,
@@ -34,6 +33,7 @@ from penstock.schemas.avro.model import (
     UnionType,
     type_name,
 )
+from penstock.schemas.avro.plain import chosen_branch
 from penstock.schemas.avro.words import meant, shown
 
 MAX_DEPTH = 200

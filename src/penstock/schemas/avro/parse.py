@@ -30,6 +30,7 @@ from penstock.schemas.avro.words import meant, shown
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_DEPTH = 100
+_WRONG = Primitive("null")
 
 Node = Any
 
@@ -73,7 +74,7 @@ def syntax_error(problems: list[Problem], source: str = "") -> SchemaSyntaxError
 
 
 class _Parser:
-    """Builds types and collects problems; a wrong node becomes `null`, so that one run finds them all."""
+    """Builds types and collects problems; a wrong node becomes `_WRONG`, so that one run finds them all."""
 
     def __init__(self, known: Mapping[str, NamedType]) -> None:
         self.names: dict[str, NamedType] = dict(known)
@@ -131,7 +132,7 @@ class _Parser:
             name = type_name(branch)
             if isinstance(branch, UnionType):
                 self._wrong(scope.at(f"[{index}]"), "a union cannot stand directly in a union")
-            elif name in seen:
+            elif name in seen and branch is not _WRONG:
                 self._wrong(scope.at(f"[{index}]"), f"{name} stands twice in the union")
             seen.add(name)
         return UnionType(branches)
@@ -220,7 +221,7 @@ class _Parser:
 
     def _wrong(self, scope: _Scope, message: str, hint: str = "") -> Type:
         self.problems.append(Problem(scope.place or "the schema", message, hint))
-        return Primitive("null")
+        return _WRONG
 
 
 def _full_name(name: str, namespace: str) -> str:

@@ -22,8 +22,13 @@ class Prepared(NamedTuple):
 @lru_cache(maxsize=1024)
 def prepare(root: Type) -> Prepared:
     """Prepare a schema for fastavro, once for each schema."""
+    return prepare_json(to_json(root), root)
+
+
+def prepare_json(json: Any, root: Type) -> Prepared:  # noqa: ANN401 - JSON
+    """Prepare a schema's JSON for fastavro; `root` is the same schema as types."""
     named: dict[str, Any] = {}
-    node = fastavro.parse_schema(to_json(root), named)
+    node = fastavro.parse_schema(json, named)
     for avro_type in every_type(root):
         if isinstance(avro_type, RecordType):
             _set_defaults(named[avro_type.name]["fields"], avro_type)
