@@ -10,7 +10,9 @@ from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegis
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from penstock.config import Settings
+from penstock.errors import SchemaNotFound
 from penstock.schemas import Schema as AvroSchema
+from penstock.schemas import connect_registry
 
 CONFLUENT = "application/vnd.schemaregistry.v1+json"
 
@@ -65,6 +67,41 @@ def test_confluents_client_learns_of_an_incompatible_schema(confluent: SchemaReg
     with pytest.raises(SchemaRegistryError) as error:
         confluent.register_schema(subject, Schema(record(COUNT, MUST), "AVRO"))
     assert refusal(error) == (409, 409)
+
+
+def test_a_refusal_names_each_reason_with_its_place(http: httpx.Client, subject: str) -> None:
+    http.post(f"/subjects/{subject}/versions", json={"schema": record(COUNT)})
+    body = {"schema": record({"name": "count", "type": "string"}, MUST)}
+    refused = http.post(f"/subjects/{subject}/versions", json=body).json()
+    checked = http.post(f"/compatibility/subjects/{subject}/versions/latest?verbose=true", json=body).json()
+    assert refused["error_code"] == 409
+    assert checked["is_compatible"] is False
+    assert len(checked["messages"]) == 2
+    for message, kind, path in zip(
+        checked["messages"],
+        ["TYPE_MISMATCH", "READER_FIELD_MISSING_DEFAULT_VALUE"],
+        ["/fields/0/type", "/fields/1"],
+        strict=True,
+    ):
+        assert message.startswith(f"{{errorType:'{kind}', description:'")
+        assert path in message
+        assert message in refused["message"]
+
+
+def test_reasons_are_found_across_references(confluent: SchemaRegistryClient, http: httpx.Client, subject: str) -> None:
+    confluent.register_schema(subject, Schema(record(COUNT), "AVRO"))
+    reference = {"name": "front.Count", "subject": subject, "version": 1}
+    inner = {"name": "inner", "type": "front.Count"}
+    outer = {"schema": record(inner, name="Outer"), "references": [reference]}
+    http.post(f"/subjects/{subject}-outer/versions", json=outer).raise_for_status()
+    worse = {"schema": record(inner, MUST, name="Outer"), "references": [reference]}
+    checked = http.post(f"/compatibility/subjects/{subject}-outer/versions?verbose=true", json=worse).json()
+    assert ["/fields/1" in message for message in checked["messages"]] == [True]
+
+
+def test_a_compatible_schema_has_no_messages(http: httpx.Client, subject: str) -> None:
+    path = f"/compatibility/subjects/{subject}/versions/latest?verbose=true"
+    assert http.post(path, json={"schema": record(COUNT)}).json() == {"is_compatible": True, "messages": []}
 
 
 def test_a_subject_without_a_level_of_its_own_says_so_and_follows_the_global_one(
@@ -171,6 +208,17 @@ def test_a_schema_is_found_by_its_number_as_bare_text(http: httpx.Client, subjec
     schema_id = http.post(f"/subjects/{subject}/versions", json={"schema": record(COUNT)}).json()["id"]
     assert http.get(f"/schemas/id={schema_id}").json() == json.loads(record(COUNT))
     assert http.get("/schemas/id=987654321").json()["error_code"] == 40403
+
+
+def test_penstocks_own_client_of_the_by_id_kind_is_served(
+    settings: Settings, confluent: SchemaRegistryClient, subject: str
+) -> None:
+    number = confluent.register_schema(subject, Schema(record(COUNT, NOTE), "AVRO"))
+    registry = connect_registry(settings.model_copy(update={"registry_api": "by-id"}))
+    schema = registry.by_id(number)
+    assert registry.by_id(schema.fingerprint) == schema
+    with pytest.raises(SchemaNotFound):
+        registry.by_id("0" * 32)
 
 
 def test_a_bare_schema_has_its_references_written_out(

@@ -85,6 +85,11 @@ async def test_a_wrong_version_is_refused_without_asking(away: httpx.AsyncClient
     assert (await away.get("/subjects/a/versions/newest")).json()["error_code"] == 42202
 
 
+async def test_an_unknown_path_is_not_found_without_asking(away: httpx.AsyncClient) -> None:
+    answer = await away.post("/v1/metadata/id")
+    assert (answer.status_code, answer.json()["error_code"]) == (404, 404)
+
+
 async def test_the_root_answers_with_an_empty_object(away: httpx.AsyncClient) -> None:
     assert (await away.get("/")).json() == {}
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import httpx
 from starlette.exceptions import HTTPException
 
+from penstock.errors import SchemaNotFound
 from penstock.local.registry_front.fingerprints import ContentId, Entry
 from penstock.local.registry_front.upstream import told_as_http
 
@@ -42,6 +43,17 @@ class Apicurio:
         answer = await self._ask("GET", f"{CONFLUENT}/schemas/ids/{content_id}/schema", format="resolved")
         return None if answer.status_code == HTTPStatus.NOT_FOUND else answer.text
 
+    async def versions(self, subject: str) -> list[int]:
+        """The numbers of a subject's versions; none if there is no such subject."""
+        return await self._get(f"{_subject(subject)}/versions") or []
+
+    async def version(self, subject: str, version: str | int) -> dict[str, Any]:
+        """One version of a subject, its schema's references written out; SchemaNotFound if it is not there."""
+        found = await self._get(f"{_subject(subject)}/versions/{version}", format="resolved")
+        if found is None:
+            raise SchemaNotFound(f"the subject {subject} has no version {version}")
+        return dict(found)
+
     async def global_level(self) -> str:
         """The compatibility level of subjects that have none of their own."""
         return str((await self._get(f"{CONFLUENT}/config"))["compatibilityLevel"])
@@ -65,6 +77,10 @@ class Apicurio:
         if answer.is_error and answer.status_code != HTTPStatus.NOT_FOUND:
             raise HTTPException(502, f"the registry behind this address failed with HTTP {answer.status_code}")
         return answer
+
+
+def _subject(subject: str) -> str:
+    return f"{CONFLUENT}/subjects/{quote(subject, safe='')}"
 
 
 def _rule(subject: str) -> str:

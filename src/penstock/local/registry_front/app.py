@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from urllib.parse import quote
@@ -14,12 +15,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from penstock.config.yaml_file import Value
 from penstock.local.registry_front import dialect
 from penstock.local.registry_front.apicurio import CONFLUENT, Apicurio
 from penstock.local.registry_front.dialect import Fault
+from penstock.local.registry_front.reasons import Reasons
 from penstock.local.registry_front.schemas_by_id import SchemasById
-from penstock.local.registry_front.upstream import forward, open_client, read, relayed
+from penstock.local.registry_front.upstream import forward, open_client, read, read_request, relayed
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 
@@ -51,6 +52,7 @@ class Front:
         self._client = client
         self._apicurio = Apicurio(client)
         self._by_id = SchemasById(self._apicurio)
+        self._reasons = Reasons(self._apicurio)
 
     async def answer(self, request: Request) -> Response:
         """Answer as Confluent's registry would."""
@@ -68,6 +70,8 @@ class Front:
                 answer = await self._unset_level(request, subject)
             case _, ["apis", *_]:
                 answer = relayed(await self._sent(request, request.scope["raw_path"].decode("ascii")))
+            case _ if not dialect.is_known(segments):
+                answer = _fault(request, Fault(dialect.NOT_FOUND, "HTTP 404 Not Found"))
             case _:
                 answer = await self._passed_on(request, segments)
         return answer
@@ -102,22 +106,68 @@ class Front:
             if not dialect.is_version(segments[place]):
                 message = f"The specified version '{segments[place]}' is not a valid version id."
                 return _fault(request, Fault(dialect.INVALID_VERSION, message))
-        path = "/".join(quote(part, safe="") for part in segments)
-        answer = await self._sent(request, f"{CONFLUENT}/{path}", accept="*/*", **{"content-type": "application/json"})
-        if answer.is_error:
-            return _fault(request, dialect.fault_of(answer.status_code, await read(answer)))
-        is_json = answer.headers.get("content-type", "").startswith("application/json")
-        return relayed(answer, dialect.answer_type(request.headers.get("accept", "")) if is_json else None)
+        match request.method, segments:
+            case "POST", ["subjects", subject, "versions"]:
+                return await self._register(request, segments, subject)
+            case "POST", ["compatibility", "subjects", subject, "versions", *version]:
+                return await self._check(request, segments, subject, *version)
+            case _:
+                return await _as_confluent(request, await self._asked(request, segments))
 
-    async def _sent(self, request: Request, target: str, **headers: str) -> httpx.Response:
-        answer = await forward(self._client, request, target, **headers)
+    async def _register(self, request: Request, segments: list[str], subject: str) -> Response:
+        """Register a schema; a refusal has its reasons."""
+        body = await read_request(request)
+        answer = await self._asked(request, segments, body)
+        if answer.status_code != HTTPStatus.CONFLICT:
+            return await _as_confluent(request, answer)
+        told = dialect.fault_of(answer.status_code, await read(answer)).message
+        reasons = await self._reasons.against(subject, body) or [told]
+        return _fault(request, dialect.incompatible(subject, reasons))
+
+    async def _check(self, request: Request, segments: list[str], subject: str, version: str = "") -> Response:
+        """Check a schema; with `verbose=true` a refusal has its reasons.
+
+        Apicurio does not follow references in a check, and takes the schema for a wrong one: then the reasons decide.
+        """
+        body = await read_request(request)
+        answer = await self._asked(request, segments, body)
+        if answer.is_error and answer.status_code != HTTPStatus.UNPROCESSABLE_ENTITY:
+            return await _as_confluent(request, answer)
+        told = await read(answer)
+        if answer.is_success and json.loads(told)["is_compatible"]:
+            return _verdict(request, compatible=True)
+        reasons = await self._reasons.against(subject, body, version)
+        if answer.is_error and reasons is None:
+            return _fault(request, dialect.fault_of(answer.status_code, told))
+        return _verdict(request, compatible=answer.is_error and not reasons, reasons=reasons or ())
+
+    async def _asked(self, request: Request, segments: list[str], body: bytes | None = None) -> httpx.Response:
+        target = "/".join([CONFLUENT, *(quote(part, safe="") for part in segments)])
+        own = {"accept": "*/*", "content-type": "application/json"}
+        return await self._sent(request, target, body, **own)
+
+    async def _sent(self, request: Request, target: str, body: bytes | None = None, **own: str) -> httpx.Response:
+        answer = await forward(self._client, request, target, body=body, **own)
         if request.method not in {"GET", "HEAD", "OPTIONS"}:
             self._by_id.note_change()
         return answer
 
 
-def _json(request: Request, body: Value, status: int = HTTPStatus.OK) -> Response:
+async def _as_confluent(request: Request, answer: httpx.Response) -> Response:
+    """The answer in Confluent's form: its content type, and its shape of errors."""
+    if answer.is_error:
+        return _fault(request, dialect.fault_of(answer.status_code, await read(answer)))
+    is_json = answer.headers.get("content-type", "").startswith("application/json")
+    return relayed(answer, dialect.answer_type(request.headers.get("accept", "")) if is_json else None)
+
+
+def _json(request: Request, body: object, status: int = HTTPStatus.OK) -> Response:
     return JSONResponse(body, status, media_type=dialect.answer_type(request.headers.get("accept", "")))
+
+
+def _verdict(request: Request, *, compatible: bool, reasons: Sequence[str] = ()) -> Response:
+    messages = {"messages": list(reasons)} if request.query_params.get("verbose") == "true" else {}
+    return _json(request, {"is_compatible": compatible, **messages})
 
 
 def _fault(request: Request, fault: Fault) -> Response:
@@ -131,4 +181,5 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:
+    """Nobody is left to read an answer; there must be one all the same."""
     return Response(status_code=HTTPStatus.BAD_REQUEST)

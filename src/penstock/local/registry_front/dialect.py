@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from http.client import responses
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -12,12 +13,15 @@ from penstock.config.yaml_file import Value
 
 PREFERRED = "application/vnd.schemaregistry.v1+json"
 _TYPES = (PREFERRED, "application/vnd.schemaregistry+json", "application/json")
+_ROOTS = ("compatibility", "config", "exporters", "mode", "schemas", "subjects")
 _CODED = 10_000
 _LATEST = ("latest", "-1")
 _NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 _MAX_VERSION = 2**31 - 1
 _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*: ")
 
+NOT_FOUND = 404
+INCOMPATIBLE = 409
 SCHEMA_NOT_FOUND = 40403
 SUBJECT_NOT_FOUND = 40401
 NO_SUBJECT_LEVEL = 40408
@@ -47,6 +51,11 @@ def path_segments(raw_path: bytes) -> list[str]:
     return [unquote(part) for part in path.split("/") if part]
 
 
+def is_known(segments: list[str]) -> bool:
+    """Whether a path is one of the API's; some requests for others Apicurio leaves without any answer."""
+    return bool(segments) and segments[0] in _ROOTS
+
+
 def answer_type(accept: str) -> str:
     """The content type that the client asks for; Confluent's own when it does not say."""
     return next((kind for kind in _TYPES if kind in accept), PREFERRED)
@@ -61,6 +70,12 @@ def version_place(segments: list[str]) -> int | None:
             return 4
         case _:
             return None
+
+
+def incompatible(subject: str, reasons: Sequence[str]) -> Fault:
+    """The refusal of a new version."""
+    message = f'Schema being registered is incompatible with an earlier schema for subject "{subject}"'
+    return Fault(INCOMPATIBLE, f"{message}, details: [{', '.join(reasons)}]")
 
 
 def is_version(text: str) -> bool:

@@ -38,10 +38,21 @@ def open_client(url: str) -> httpx.AsyncClient:
     )
 
 
-async def forward(client: httpx.AsyncClient, request: Request, target: str, **headers: str) -> httpx.Response:
-    """Send the client's request to a path of Apicurio; the answer's body is still to be read."""
+async def forward(
+    client: httpx.AsyncClient, request: Request, target: str, *, body: bytes | None = None, **headers: str
+) -> httpx.Response:
+    """Send the client's request to a path of Apicurio; `body` is its body if that was read already.
+
+    The answer's body is still to be read.
+    """
     with told_as_http():
-        return await client.send(_translated(client, request, target, headers), stream=True)
+        content = _limited(request) if body is None and _has_body(request) else body
+        return await client.send(_translated(client, request, target, headers, content), stream=True)
+
+
+async def read_request(request: Request) -> bytes:
+    """The whole body of a request, up to the limit."""
+    return b"".join([chunk async for chunk in _limited(request)])
 
 
 @contextmanager
@@ -71,13 +82,21 @@ def relayed(answer: httpx.Response, content_type: str | None = None) -> Response
     return StreamingResponse(_chunks(answer), status_code=answer.status_code, headers=headers)
 
 
-def _translated(client: httpx.AsyncClient, request: Request, target: str, own: dict[str, str]) -> httpx.Request:
+def _translated(
+    client: httpx.AsyncClient,
+    request: Request,
+    target: str,
+    own: dict[str, str],
+    content: bytes | AsyncIterator[bytes] | None,
+) -> httpx.Request:
     headers = {**dict(_end_to_end(request.headers.items())), **own}
-    _refuse_above_limit(int(request.headers.get("content-length", 0)))
-    has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
     query = request.url.query
     url = f"{target}?{query}" if query else target
-    return client.build_request(request.method, url, headers=headers, content=_limited(request) if has_body else None)
+    return client.build_request(request.method, url, headers=headers, content=content)
+
+
+def _has_body(request: Request) -> bool:
+    return "content-length" in request.headers or "transfer-encoding" in request.headers
 
 
 def _end_to_end(headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
@@ -88,6 +107,7 @@ def _end_to_end(headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]
 
 
 async def _limited(request: Request) -> AsyncIterator[bytes]:
+    _refuse_above_limit(int(request.headers.get("content-length", 0)))
     size = 0
     async for chunk in request.stream():
         size += len(chunk)

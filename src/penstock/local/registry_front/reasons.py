@@ -1,0 +1,64 @@
+"""Why a schema may not follow others: Apicurio says only that it may not, or names a field."""
+
+from __future__ import annotations
+
+import msgspec
+
+from penstock.errors import SchemaError
+from penstock.local.registry_front.apicurio import Apicurio
+from penstock.schemas import Reference, RegisteredSchema, Schema
+from penstock.schemas.evolution import Compatibility, Reason, reasons_against
+
+
+class _Named(msgspec.Struct):
+    name: str
+    subject: str
+    version: int
+
+
+class _Body(msgspec.Struct):
+    schema: str
+    references: list[_Named] = []
+
+
+class Reasons:
+    """Finds the reasons, and words them as Confluent's registry does."""
+
+    def __init__(self, apicurio: Apicurio) -> None:
+        self._apicurio = apicurio
+
+    async def against(self, subject: str, body: bytes, version: str = "") -> list[str] | None:
+        """Every reason against the schema in a request's body, after one version or those that the level names.
+
+        None, where that cannot be told, since the schema is wrong or not Avro.
+        """
+        level = await self._apicurio.subject_level(subject) or await self._apicurio.global_level()
+        versions = [version] if version else await self._apicurio.versions(subject)
+        try:
+            new = await self._schema(msgspec.json.decode(body, type=_Body))
+            old = [await self._registered(subject, each) for each in versions]
+        except (msgspec.DecodeError, SchemaError):
+            return None
+        return [_worded(reason) for reason in reasons_against(new, old, Compatibility(level))]
+
+    async def _schema(self, body: _Body) -> Schema:
+        references = [
+            Reference(
+                named.name,
+                named.subject,
+                named.version,
+                (await self._registered(named.subject, named.version)).schema,
+            )
+            for named in body.references
+        ]
+        return Schema.from_text(body.schema, references)
+
+    async def _registered(self, subject: str, version: str | int) -> RegisteredSchema:
+        found = await self._apicurio.version(subject, version)
+        return RegisteredSchema(subject, found["version"], found["id"], Schema.from_text(found["schema"]))
+
+
+def _worded(reason: Reason) -> str:
+    wrong = reason.misreading
+    described = f"{wrong.message}, at path {wrong.place.pointer or '/'}; {reason.direction}"
+    return f"{{errorType:'{wrong.kind.name}', description:'{described}', additionalInfo:'{wrong.place.field}'}}"
