@@ -15,6 +15,7 @@ from penstock.kafka.offsets import Offsets, partition_id
 from penstock.kafka.session import Session
 
 _EXPELLED_HINT = "the group went on without this member, and another, perhaps of the same instance_id, has its records"
+_NO_BROKER_HINT = "no broker that keeps the group answers; what is not committed will be read again"
 _RETRIES = 20
 _RETRY_SECONDS = 0.1
 _REBALANCING = {KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION}
@@ -96,13 +97,15 @@ class Committer:
         self._session.progress.refuse(offsets)
         places = ", ".join(f"{partition} at {offset}" for partition, offset in offsets.items())
         tried = f"committing {places} for group '{self._session.group}'"
+        if error.code() == KafkaError._WAIT_COORD:  # noqa: SLF001 - as above
+            return CommitFailed(f"{tried}: {error.str()}", hint=_NO_BROKER_HINT, offsets=offsets)
         if error.code() in _REBALANCING | _EXPELLED:
             return CommitFailed(f"{tried}: {error.str()}", hint=_EXPELLED_HINT, offsets=offsets)
         needs = [
             Right("READ", "group", self._session.group or ""),
             *(Right("READ", "topic", place.topic) for place in offsets),
         ]
-        return translate(error, tried, needs=needs, offsets=offsets)
+        return translate(error, tried, needs=needs, user=self._session.user, offsets=offsets)
 
 
 def _refusals(error: KafkaError | None, places: Sequence[TopicPartition]) -> dict[KafkaError, Offsets]:

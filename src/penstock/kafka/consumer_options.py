@@ -31,6 +31,9 @@ _FULL_QUEUE_MS = 5
 _HEARTBEAT_MS = 1000
 """A group learns of a change when its members send heartbeats; librdkafka's 3000 makes every rebalance last so long."""
 
+_SESSION_MS = 30_000
+"""How long a silent member keeps its partitions, and a commit waits for a broker; librdkafka's is 45,000."""
+
 _MAX_POLL_INTERVAL_MS = 300_000
 _KAFKAS_OWN_TOPICS = "^__.*"
 
@@ -62,6 +65,7 @@ def librdkafka_options(
         enable__auto__offset__store=False,
         partition__assignment__strategy=_STRATEGIES[assignment],
         topic__blacklist=_KAFKAS_OWN_TOPICS if any(map(is_pattern, topics)) else None,
+        session__timeout__ms=None if broker_led else _SESSION_MS,
         heartbeat__interval__ms=None if broker_led else _HEARTBEAT_MS,
         max__poll__interval__ms=_MAX_POLL_INTERVAL_MS,
         fetch__queue__backoff__ms=_FULL_QUEUE_MS,

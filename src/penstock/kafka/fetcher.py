@@ -125,11 +125,11 @@ class Fetcher:
 
     def _trouble(self, error: KafkaError, topic: str) -> PenstockError | None:
         """Our error for one that librdkafka does not get over by itself."""
+        group, user = self._session.group, self._session.user
         group_refused = error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
-        if error.code() in _PASSING or (group_refused and self._session.group is None):
+        if error.code() in _PASSING or (group_refused and group is None):
             return None
-        needs = [Right("READ", "topic", topic), Right("READ", "group", self._session.group or "")]
-        failure = translate(
-            error, f"reading {topic or 'from Kafka'}", needs=needs, topic=topic, group=self._session.group
-        )
+        needs = [Right("READ", "topic", topic), Right("READ", "group", group or "")]
+        tried = f"reading {topic or 'from Kafka'}"
+        failure = translate(error, tried, needs=needs, user=user, topic=topic, group=group)
         return None if isinstance(failure, Transient) else failure

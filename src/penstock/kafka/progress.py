@@ -92,6 +92,11 @@ class Progress:
             if partition in self._places:
                 self._places[partition].committed = _NOWHERE
 
+    def clear(self) -> None:
+        """Nothing is ours any more."""
+        self._places.clear()
+        self._in_hand = {}
+
     def forget(self, partitions: Iterable[PartitionId]) -> None:
         """These are no longer ours."""
         gone = set(partitions)

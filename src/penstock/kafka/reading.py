@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from threading import Event
 from time import monotonic
 from typing import Any
@@ -12,7 +13,7 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, TopicParti
 from confluent_kafka import Consumer as Handle
 
 from penstock.config import Settings
-from penstock.errors import CommitFailed, RecordUndecodable, UsageError
+from penstock.errors import CommitFailed, OperationTimedOut, PenstockError, RecordUndecodable, UsageError
 from penstock.events.record import ConsumerRecord
 from penstock.kafka.admin import Admin
 from penstock.kafka.commits import CommitPolicy
@@ -52,12 +53,13 @@ class Reading:
 
     def __init__(self, plan: Plan, options: dict[str, Any]) -> None:
         self._plan = plan
+        self._timeout = inf if plan.timeout is None else plan.timeout
         self._closing = Event()
         self._closed = False
         self._watch = ConnectionWatch()
         with translated("making a consumer"):
             self._handle = Handle({**options, "error_cb": self._watch, "on_commit": self._on_commit})
-        self._session = Session(self._handle, plan.group)
+        self._session = Session(self._handle, plan.group, str(plan.settings.kafka.get("sasl.username", "")))
         self._progress = self._session.progress
         self._committer = Committer(self._session, plan.policy)
         fallback = OFFSET_BEGINNING if options["auto.offset.reset"] == "earliest" else OFFSET_END
@@ -113,18 +115,23 @@ class Reading:
         with self._session.lock:
             if self._closed:
                 return
-            self._closed = True
             try:
+                if self._progress.uncommitted():
+                    self._refuse_lost_connection()
                 self._committer.commit(wait=True)
+            except PenstockError:
+                self._progress.clear()
+                raise
             finally:
                 self._handle.close()
+                self._closed = True
             self._raise_failure()
 
     def _begin(self) -> None:
         plan, rebalance = self._plan, self._rebalance
         self._join_by = monotonic() + plan.settings.timeout
         if plan.group is None:
-            rebalance.joined = True
+            rebalance.joined = rebalance.has_partitions = True
             self._progress.begin(plan.starts)
             self._handle.assign([TopicPartition(*partition, offset) for partition, offset in plan.starts.items()])
             return
@@ -141,19 +148,27 @@ class Reading:
             self._committer.commit_if_due()
             if self._closing.is_set():
                 raise StopIteration
-            if not self._rebalance.joined and monotonic() < self._join_by:
+            if not self._rebalance.has_partitions and monotonic() < self._join_by:
                 idle_since = monotonic()
-            elif not self._fetcher and self._is_over(monotonic() - idle_since):
+            elif not self._fetcher and monotonic() - idle_since >= self._timeout:
+                self._refuse_early_end()
                 raise StopIteration
 
-    def _is_over(self, idle: float) -> bool:
-        """Whether the time-out ends the iteration; that no broker answers is no normal end."""
-        over = self._plan.timeout is not None and idle >= self._plan.timeout
-        if over and self._watch.hopeless:
+    def _refuse_early_end(self) -> None:
+        """Raise unless the time-out is a normal end: no more records, or no partition for one member too many."""
+        self._refuse_lost_connection()
+        if not self._rebalance.joined:
+            raise OperationTimedOut(
+                f"joining group '{self._plan.group}' takes longer than {self._plan.settings.timeout:g} s",
+                hint="it may be waiting for a member that died, until its session ends; `penstock groups show` tells",
+            )
+
+    def _refuse_lost_connection(self) -> None:
+        """Raise BrokerUnavailable if the connection was lost and cannot be made again."""
+        if self._watch.hopeless:
             with Admin(self._plan.settings) as admin:
                 find_partitions(admin, self._plan.topics)
             self._watch.restart()
-        return over
 
     def _give(self, size: int) -> list[ConsumerRecord]:
         try:

@@ -34,6 +34,7 @@ class Rebalance:
 
     def __init__(self, session: Session, fetcher: Fetcher, committer: Committer, callbacks: Callbacks) -> None:
         self.joined = False
+        self.has_partitions = False
         self._session = session
         self._fetcher = fetcher
         self._committer = committer
@@ -41,7 +42,8 @@ class Rebalance:
 
     def assigned(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
         """Partitions are ours from now on; a cooperative group first gives none, and then those that others gave up."""
-        self.joined = self.joined or bool(places)
+        self.joined = True
+        self.has_partitions = self.has_partitions or bool(places)
         self._tell(self._callbacks.on_assigned, places)
 
     def revoked(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:

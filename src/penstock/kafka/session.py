@@ -20,6 +20,7 @@ class Session:
 
     handle: Handle
     group: str | None
+    user: str = ""
     progress: Progress = field(default_factory=Progress)
     failures: deque[Exception] = field(default_factory=deque)
     lock: RLock = field(default_factory=RLock)
