@@ -81,7 +81,7 @@ def test_a_reader_who_writes_is_told_of_the_right_and_the_topic(secured: Users, 
 def test_a_reader_who_writes_and_does_not_wait_is_told_at_the_end(secured: Users, app_topic: str) -> None:
     with (
         pytest.raises(Undelivered, match=f"lacks WRITE on topic '{app_topic}'") as report,
-        Producer(app_topic, schema=SCHEMA, settings=secured("reader")) as producer,
+        Producer(app_topic, schema=SCHEMA, settings=secured("reader"), idempotent=False) as producer,
     ):
         producer.send({"id": 7})
     assert [record.value for record in report.value.records] == [{"id": 7}]
