@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -162,6 +163,18 @@ LOGICAL_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "decimal": st.decimals(Decimal(-999999), Decimal(999999), places=3),
     "uuid": st.uuids(),
 }
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality in which a not-a-number equals itself, at any depth."""
+    if isinstance(left, float) and isinstance(right, float) and math.isnan(left):
+        return math.isnan(right)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
 
 PROMOTED = {
     "int": ["long", "float", "double"],

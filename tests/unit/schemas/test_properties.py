@@ -18,23 +18,13 @@ from penstock.schemas.wire import header
 from tests.unit.schemas.strategies import (
     LOGICAL_VALUES,
     PRIMITIVE_VALUES,
+    same,
     schemas,
     values,
     whole_millis,
 )
 
 WIDTHS = pytest.mark.parametrize("width", IdWidth)
-
-
-def same(left: Any, right: Any) -> bool:
-    """Equality in which a not-a-number equals itself, at any depth."""
-    if isinstance(left, float) and isinstance(right, float) and math.isnan(left):
-        return math.isnan(right)
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
 @WIDTHS
