@@ -18,7 +18,7 @@ AWAY = load_settings(env={}, options={"bootstrap": "127.0.0.1:9"}).settings
 
 def a_delivery(batch: Batch) -> Delivery:
     batch.missing += 1
-    return Delivery(100, batch, lambda _delivery: None)
+    return Delivery(100, [batch], lambda _delivery: None)
 
 
 async def test_a_batch_is_done_when_all_its_records_are_settled() -> None:

@@ -20,7 +20,9 @@ from penstock.collector.openapi import describe
 from penstock.collector.pages import make_pages
 from penstock.collector.post import Post
 from penstock.collector.refusals import Busy, Refusal, WrongMethod
+from penstock.collector.shared_window import SharedWindow
 from penstock.collector.topics import Topic
+from penstock.collector.window import OwnWindow, Window
 from penstock.config import Settings
 from penstock.errors import BufferFull
 from penstock.kafka.acknowledged import AcknowledgedProducer
@@ -45,6 +47,7 @@ class CollectorApp:
         self._settings = settings
         self._collector = collector
         self._topics = topics
+        self._shared = shared
         self._metrics = Metrics(shared)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,10 +78,14 @@ class CollectorApp:
         self._producer = AcknowledgedProducer(
             self._settings, max_bytes=collector.buffer, give_up=collector.give_up_after
         )
-        self._intake = Intake(collector, self._topics, self._producer, self._metrics)
+        self._intake = Intake(collector, self._topics, self._producer, self._metrics, self._window())
         topics = [*self._topics, *([collector.dead_letters] if collector.dead_letters else [])]
         readiness = Readiness(self._producer, topics)
         self._pages = make_pages(self._producer, readiness, self._metrics, describe(collector, self._topics))
+
+    def _window(self) -> Window:
+        seconds, most = self._collector.window, self._collector.window_ids
+        return OwnWindow(seconds, most) if self._shared is None else SharedWindow(self._shared, seconds, most)
 
     async def _look_around(self) -> None:
         while True:
@@ -114,7 +121,7 @@ class CollectorApp:
 def make_app(
     settings: Settings, collector: CollectorSettings, topics: dict[str, Topic], shared: Path | None = None
 ) -> ASGIApp:
-    """The application of one worker; several of them share a directory for their metrics."""
+    """The application of one worker; several of them share a directory for their metrics and the ids they took."""
     app = CollectorApp(settings, collector, topics, shared)
     return app if collector.cors is None else _open_to_other_origins(app, collector.cors)
 

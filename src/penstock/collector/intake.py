@@ -31,12 +31,12 @@ class Intake:
         topics: dict[str, Topic],
         producer: AcknowledgedProducer,
         metrics: Metrics,
+        window: Window,
     ) -> None:
         self._settings = settings
         self._metrics = metrics
         self._keyring = Keyring(settings, topics)
         self.bodies = BodyReader(settings.max_body, settings.read_within, Memory(settings.buffer))
-        window = Window(settings.window, settings.window_ids)
         self._dispatch = Dispatch(producer, window, settings.dead_letters)
 
     async def take(self, post: Post) -> Answer:

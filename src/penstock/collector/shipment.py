@@ -11,7 +11,7 @@ from penstock.collector.post import Post
 from penstock.collector.shape import Event
 from penstock.collector.topics import Topic
 from penstock.collector.window import EventKey, Window
-from penstock.errors import PenstockError, RecordTooLarge
+from penstock.errors import BufferFull, PenstockError, RecordTooLarge
 from penstock.kafka.acknowledged import AcknowledgedProducer, Delivery, OutgoingRecord
 from penstock.kafka.outbox import HeaderPairs
 
@@ -90,7 +90,12 @@ class Shipment:
 
     def send(self) -> None:
         """Hand everything to the producer; BufferFull says that nothing was."""
-        sent = self._dispatch.producer.send(self._records, self._batch)
+        try:
+            sent = self._dispatch.producer.send(self._records, self._batch)
+        except BufferFull:
+            for key in self._first_places:
+                self._dispatch.window.let_go(key)
+            raise
         self._records.clear()
         for place, delivery in zip(self._record_places, sent, strict=True):
             self._deliveries[place] = delivery

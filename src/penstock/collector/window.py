@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from penstock.kafka.acknowledged import Delivery
 
@@ -18,37 +18,62 @@ class EventKey(NamedTuple):
     event_id: str
 
 
+class Window(Protocol):
+    """Remembers deliveries by id for a while; one that failed is forgotten, so that a retry is sent."""
+
+    def find(self, key: EventKey) -> Delivery | None:
+        """The delivery of this event if it is underway or done; who gets nothing is the first, and goes on to send."""
+        ...
+
+    def remember(self, key: EventKey, delivery: Delivery) -> None:
+        """Keep the delivery that was made for an event."""
+        ...
+
+    def let_go(self, key: EventKey) -> None:
+        """Forget an event that was not sent after all."""
+        ...
+
+
 class _Entry(NamedTuple):
     delivery: Delivery
     until: float
 
 
-class Window:
-    """Remembers deliveries by id, for so many seconds and so many ids at the most.
+class OwnWindow:
+    """The window of one worker: so many seconds, and so many ids at the most; `on_forget` hears which ids leave."""
 
-    A delivery that failed is forgotten, so that a retry is sent.
-    """
-
-    def __init__(self, seconds: float, most: int, now: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        most: int,
+        *,
+        now: Callable[[], float] = monotonic,
+        on_forget: Callable[[EventKey], None] = lambda _key: None,
+    ) -> None:
         self._seconds = seconds
         self._most = most
         self._now = now
+        self._on_forget = on_forget
         self._entries: OrderedDict[EventKey, _Entry] = OrderedDict()
 
     def find(self, key: EventKey) -> Delivery | None:
-        """The delivery of this event if it is underway or done, within the window."""
+        """See `Window`."""
         entry = self._entries.get(key)
         if entry is None or entry.delivery.error is not None or entry.until < self._now():
             return None
         return entry.delivery
 
     def remember(self, key: EventKey, delivery: Delivery) -> None:
-        """Keep a delivery, and let go of what is too old or too many."""
+        """See `Window`; what is too old or too many is let go."""
         now = self._now()
         self._entries.pop(key, None)
         self._entries[key] = _Entry(delivery, now + self._seconds)
         while len(self._entries) > self._most or self._oldest().until < now:
-            self._entries.popitem(last=False)
+            self._on_forget(self._entries.popitem(last=False)[0])
+
+    def let_go(self, key: EventKey) -> None:
+        """See `Window`."""
+        self._entries.pop(key, None)
 
     def _oldest(self) -> _Entry:
         return next(iter(self._entries.values()))

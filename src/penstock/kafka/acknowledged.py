@@ -53,9 +53,9 @@ class Delivery:
     in_doubt = False
     _report: KafkaError | None = None
 
-    def __init__(self, size: int, batch: Batch, collect: Callable[[Delivery], None]) -> None:
+    def __init__(self, size: int, waiting: list[Batch], collect: Callable[[Delivery], None]) -> None:
         self.size = size
-        self._waiting = [batch]
+        self._waiting = waiting
         self._collect = collect
 
     def __call__(self, error: KafkaError | None, _message: Message) -> None:
@@ -173,7 +173,7 @@ class AcknowledgedProducer:
 
     def _send(self, record: OutgoingRecord, batch: Batch) -> Delivery:
         topic, value, key, headers = record
-        delivery = Delivery(len(value) + len(key or b"") + RECORD_OVERHEAD, batch, self._reported.append)
+        delivery = Delivery(len(value) + len(key or b"") + RECORD_OVERHEAD, [batch], self._reported.append)
         try:
             self._handle.produce(topic, value, key, -1, delivery, headers=headers)
         except KafkaException as failure:

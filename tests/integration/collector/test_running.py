@@ -140,6 +140,20 @@ def test_two_workers_share_the_port_and_their_metrics(start: StartCollector, top
     assert not any(worker.is_running() for worker in workers)
 
 
+def test_workers_share_the_ids_that_they_took(start: StartCollector, topic: str, stack: Running) -> None:
+    process = start(workers=2)
+
+    def send(number: int) -> httpx.Response:
+        return httpx.post(f"{process.url}/events", json=EVENT, headers={"idempotency-key": f"key-{number % 5}"})
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(send, range(100)))
+    assert {answer.json()["status"] for answer in answers} == {"accepted"}
+    assert sum("duplicate" not in answer.json() for answer in answers) == 5
+    found = [headers_of(message)["penstock.event_id"] for message in read_topic(stack.settings, topic, 5)]
+    assert sorted(found) == [f"key-{number}" for number in range(5)]
+
+
 def test_a_worker_that_dies_is_replaced(start: StartCollector) -> None:
     process = start(workers=2)
     workers_of(process)[0].kill()

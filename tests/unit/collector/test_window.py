@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.collector.window import EventKey, Window
+from penstock.collector.window import EventKey, OwnWindow
 from penstock.errors import DeliveryFailed
 from penstock.kafka.acknowledged import Batch, Delivery
 
@@ -19,7 +19,7 @@ def key(event_id: str, client: str = "web", topic: str = "events") -> EventKey:
 def a_delivery() -> Delivery:
     batch = Batch(None)  # type: ignore[arg-type]
     batch.missing = 1
-    return Delivery(100, batch, lambda _delivery: None)
+    return Delivery(100, [batch], lambda _delivery: None)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def clock() -> Clock:
 
 
 def test_an_id_is_known_while_underway_and_when_done(clock: Clock) -> None:
-    window, delivery = Window(60, 10, clock), a_delivery()
+    window, delivery = OwnWindow(60, 10, now=clock), a_delivery()
     window.remember(key("a"), delivery)
     assert window.find(key("a")) is delivery
     delivery.settle()
@@ -36,28 +36,28 @@ def test_an_id_is_known_while_underway_and_when_done(clock: Clock) -> None:
 
 
 def test_another_client_or_topic_may_use_the_same_id(clock: Clock) -> None:
-    window = Window(60, 10, clock)
+    window = OwnWindow(60, 10, now=clock)
     window.remember(key("a"), a_delivery())
     assert window.find(key("a", client="ios")) is None
     assert window.find(key("a", topic="clicks")) is None
 
 
 def test_what_failed_is_not_known_so_that_a_retry_is_sent(clock: Clock) -> None:
-    window, delivery = Window(60, 10, clock), a_delivery()
+    window, delivery = OwnWindow(60, 10, now=clock), a_delivery()
     window.remember(key("a"), delivery)
     delivery.fail(DeliveryFailed("no"))
     assert window.find(key("a")) is None
 
 
 def test_an_id_is_forgotten_when_its_time_is_over(clock: Clock) -> None:
-    window = Window(60, 10, clock)
+    window = OwnWindow(60, 10, now=clock)
     window.remember(key("a"), a_delivery())
     clock.now += 61
     assert window.find(key("a")) is None
 
 
 def test_no_more_ids_are_kept_than_agreed_and_the_oldest_go_first(clock: Clock) -> None:
-    window = Window(60, 3, clock)
+    window = OwnWindow(60, 3, now=clock)
     for name in "abcd":
         window.remember(key(name), a_delivery())
     assert window.find(key("a")) is None
@@ -66,9 +66,17 @@ def test_no_more_ids_are_kept_than_agreed_and_the_oldest_go_first(clock: Clock) 
 
 
 def test_ids_past_their_time_do_not_stay_in_memory(clock: Clock) -> None:
-    window = Window(60, 1000, clock)
+    window = OwnWindow(60, 1000, now=clock)
     for number in range(100):
         window.remember(key(str(number)), a_delivery())
     clock.now += 61
     window.remember(key("new"), a_delivery())
     assert len(window._entries) == 1
+
+
+def test_ids_that_leave_are_told(clock: Clock) -> None:
+    gone: list[EventKey] = []
+    window = OwnWindow(60, 1, now=clock, on_forget=gone.append)
+    window.remember(key("a"), a_delivery())
+    window.remember(key("b"), a_delivery())
+    assert gone == [key("a")]
