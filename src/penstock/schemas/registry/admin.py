@@ -9,7 +9,7 @@ from urllib.parse import quote
 from penstock.config import Settings
 from penstock.errors import SchemaNotFound, UsageError
 from penstock.schemas.evolution import Compatibility
-from penstock.schemas.registry.answers import json_of, not_a_registry
+from penstock.schemas.registry.answers import json_of, not_a_registry, shaped
 from penstock.schemas.registry.confluent import ConfluentRegistry, schema_body, subject_path
 from penstock.schemas.registry.http import Answer, RegistryHttp
 from penstock.schemas.registry.protocol import RegisteredSchema
@@ -54,10 +54,8 @@ class RegistryAdmin:
         if answer.status == 404:  # noqa: PLR2004 - registries that ignore the parameter say so for a subject without its own
             answer = self._http.request("GET", "/config")
         found = json_of(answer, f"the compatibility of {subject}")
-        try:
+        with shaped(answer):
             return Compatibility(found["compatibilityLevel"])
-        except (LookupError, TypeError, ValueError) as error:
-            raise not_a_registry(answer) from error
 
     def accepts(self, subject: str, schema: Schema) -> bool:
         """The registry's own verdict: whether it would take the schema as the subject's next version."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.errors import PenstockError, RegistryRefused, SchemaIncompatible, SchemaNotFound, SchemaSyntaxError
@@ -24,6 +26,15 @@ def json_of(answer: Answer, tried: str) -> Any:  # noqa: ANN401 - the caller kno
     try:
         return json.loads(answer.body)
     except ValueError as error:
+        raise not_a_registry(answer) from error
+
+
+@contextmanager
+def shaped(answer: Answer) -> Iterator[None]:
+    """Inside, a missing key or a wrong type in the answer's JSON means that no registry gave it."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise not_a_registry(answer) from error
 
 

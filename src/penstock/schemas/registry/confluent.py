@@ -6,12 +6,15 @@ from typing import Any
 from urllib.parse import quote
 
 from penstock.errors import SchemaError
-from penstock.schemas.registry.answers import json_of, not_a_registry
+from penstock.schemas.registry.answers import json_of, shaped
 from penstock.schemas.registry.by_id import fetch_by_id
 from penstock.schemas.registry.http import Answer, RegistryHttp
 from penstock.schemas.registry.protocol import RegisteredSchema, Version
 from penstock.schemas.schema import Reference, Schema
 from penstock.schemas.wire import SchemaId
+
+Inside = tuple[tuple[str, int], ...]
+"""The subjects and versions that refer to the one that is being read."""
 
 
 class ConfluentRegistry:
@@ -29,9 +32,7 @@ class ConfluentRegistry:
 
     def by_version(self, subject: str, version: Version) -> RegisteredSchema:
         """A subject's given version, or its newest."""
-        tried = f"version {version} of {subject}"
-        answer = self._http.request("GET", f"{subject_path(subject)}/versions/{version}")
-        return self._registered(answer, tried)
+        return self._version(subject, version, ())
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
         """Make the schema the subject's newest version, or find it there."""
@@ -43,32 +44,37 @@ class ConfluentRegistry:
         """Find the schema under the subject."""
         answer = self._http.request("POST", subject_path(subject), json=schema_body(schema))
         found = json_of(answer, f"this schema under {subject}")
-        with _shaped(answer):
+        with shaped(answer):
             return RegisteredSchema(subject, int(found["version"]), int(found["id"]), schema)
 
     def _fetch(self, schema_id: SchemaId) -> Schema:
         if isinstance(schema_id, str):
             return fetch_by_id(self._http, schema_id)
         answer = self._http.request("GET", f"/schemas/ids/{schema_id}")
-        return self._schema(answer, json_of(answer, f"schema id {schema_id}"))
+        return self._schema(answer, json_of(answer, f"schema id {schema_id}"), ())
 
-    def _registered(self, answer: Answer, tried: str) -> RegisteredSchema:
+    def _version(self, subject: str, version: Version, inside: Inside) -> RegisteredSchema:
+        answer = self._http.request("GET", f"{subject_path(subject)}/versions/{version}")
+        tried = f"the newest version of {subject}" if version == "latest" else f"version {version} of {subject}"
         found = json_of(answer, tried)
-        schema = self._schema(answer, found)
-        with _shaped(answer):
+        schema = self._schema(answer, found, inside)
+        with shaped(answer):
             return RegisteredSchema(str(found["subject"]), int(found["version"]), int(found["id"]), schema)
 
-    def _schema(self, answer: Answer, found: Any) -> Schema:  # noqa: ANN401 - JSON
-        with _shaped(answer):
+    def _schema(self, answer: Answer, found: Any, inside: Inside) -> Schema:  # noqa: ANN401 - JSON
+        with shaped(answer):
             kind = found.get("schemaType") or "AVRO"
             text, references = str(found["schema"]), found.get("references") or []
             named = [(str(item["name"]), str(item["subject"]), int(item["version"])) for item in references]
         if kind != "AVRO":
             raise SchemaError(f"{answer.url} is a schema of type {kind}", hint="Penstock reads and writes Avro")
-        return Schema.from_registry(text, [self._reference(*item) for item in named])
+        return Schema.from_registry(text, [self._reference(*item, inside) for item in named])
 
-    def _reference(self, name: str, subject: str, version: int) -> Reference:
-        return Reference(name, subject, version, self.by_version(subject, version).schema)
+    def _reference(self, name: str, subject: str, version: int, inside: Inside) -> Reference:
+        if (subject, version) in inside:
+            raise SchemaError(f"version {version} of {subject} refers to itself")
+        found = self._version(subject, version, (*inside, (subject, version)))
+        return Reference(name, subject, version, found.schema)
 
 
 def subject_path(subject: str) -> str:
@@ -80,18 +86,3 @@ def schema_body(schema: Schema) -> dict[str, object]:
     """A schema as requests carry it."""
     references = [{"name": item.name, "subject": item.subject, "version": item.version} for item in schema.references]
     return {"schema": schema.text, **({"references": references} if references else {})}
-
-
-class _shaped:  # noqa: N801 - reads as a word where it is used
-    """Turn a missing key or a wrong type in a registry's JSON into the error for what is no registry."""
-
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-
-    def __enter__(self) -> None:
-        """Enter the block that reads the JSON."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
-        """Translate what the block raised."""
-        if isinstance(error, LookupError | TypeError | ValueError | AttributeError):
-            raise not_a_registry(self._answer) from error
