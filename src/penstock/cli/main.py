@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli import bench, brokers, collector, config, consume, demo, groups, produce, schemas, stack, topics
+from penstock.cli.lazy import LazyGroup
 from penstock.cli.options import remember
 from penstock.cli.output import err, out, show_error
 from penstock.errors import PenstockError
@@ -18,25 +18,12 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="penstock",
+    cls=LazyGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-app.command("config")(config.show)
-app.add_typer(topics.app, name="topics")
-app.add_typer(schemas.app, name="schemas")
-app.add_typer(groups.app, name="groups")
-app.add_typer(brokers.app, name="brokers")
-app.command("produce")(produce.produce)
-app.command("consume")(consume.consume)
-app.command("collector")(collector.run)
-app.command("up")(stack.up)
-app.command("down")(stack.down)
-app.command("status")(stack.status)
-app.command("demo")(demo.run)
-app.command("bench")(bench.run)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,56 @@
+"""Commands that are imported when they are called, so that each starts without the weight of all the others."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
+
+from penstock.config.suggest import did_you_mean
+from penstock.errors import UsageError
+
+COMMANDS = {
+    "up": "stack:up",
+    "down": "stack:down",
+    "status": "stack:status",
+    "demo": "demo:run",
+    "collector": "collector:run",
+    "topics": "topics:app",
+    "groups": "groups:app",
+    "brokers": "brokers:app",
+    "schemas": "schemas:app",
+    "produce": "produce:produce",
+    "consume": "consume:consume",
+    "config": "config:show",
+    "bench": "bench:run",
+}
+"""The name of each command or group, and the module and function or app that it is."""
+
+
+class LazyGroup(TyperGroup):
+    """The root group: it knows its commands by name, and imports one when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - Typer's signature
+        """The names, in the order in which help shows them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - Typer's signature
+        """The command of this name; one that there is not comes with the name that was perhaps meant."""
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            hint = did_you_mean(cmd_name, COMMANDS, "`penstock --help` lists the commands")
+            raise UsageError(f"there is no command {cmd_name}", hint=hint)
+        module, _, attribute = place.partition(":")
+        found = getattr(import_module(f"penstock.cli.{module}"), attribute)
+        command = get_group(found) if isinstance(found, typer.Typer) else get_command(_app_of(found))
+        command.name = cmd_name
+        return command
+
+
+def _app_of(function: Any) -> typer.Typer:  # noqa: ANN401 - any command function
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app.command()(function)
+    return app
