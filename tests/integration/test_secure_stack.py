@@ -88,7 +88,7 @@ def test_a_reader_who_writes_and_does_not_wait_is_told_at_the_end(secured: Users
 
 
 def test_a_group_of_others_is_refused_by_name(secured: Users, app_topic: str) -> None:
-    with pytest.raises(NotAuthorized, match=r"lacks READ on group 'app\.others'"):
+    with pytest.raises(NotAuthorized, match=r"user 'reader' lacks READ on group 'app\.others'"):
         read(app_topic, "app.others", secured("reader"))
 
 

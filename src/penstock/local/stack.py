@@ -175,8 +175,8 @@ def _check_system() -> None:
 
 
 def _facts(options: StackOptions) -> Facts:
-    security = "secured" if options.secure else "open"
-    return {"kafka": kafka.VERSION, "postgres": postgres.VERSION, "brokers": str(options.brokers), "security": security}
+    mode = "secure" if options.secure else "open"
+    return {"kafka": kafka.VERSION, "postgres": postgres.VERSION, "brokers": str(options.brokers), "mode": mode}
 
 
 def addresses_in(settings: Settings) -> dict[str, str]:
