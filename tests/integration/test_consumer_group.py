@@ -11,10 +11,13 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer as BareConsumer
 
 from penstock import Consumer
 from penstock.config import Settings
+from penstock.errors import OperationTimedOut
 from penstock.events.record import Origin
+from penstock.kafka.options import client_options
 
 IMPATIENT = {"max.poll.interval.ms": 6000, "session.timeout.ms": 6000, "heartbeat.interval.ms": 1000}
 BY_NEED = {"commit": "sync", "every": 3600.0}
@@ -122,6 +125,39 @@ def test_a_member_stays_in_the_group_while_it_works_and_shares_its_partitions_me
     assert lost == ["asleep"]
     assert set(seen) | set(second.seen) == set(everything(shared))
     assert len(seen) + len(second.seen) <= 301, "only the record at work may be read twice"
+
+
+@pytest.fixture
+def sleeper(shared: str, settings: Settings) -> Iterator[None]:
+    """A foreign member that joined the group and polls no more, so that every rebalance waits for it."""
+    member = BareConsumer(client_options(settings, group__id=shared, auto__offset__reset="earliest"))
+    member.subscribe([shared])
+    assert member.consume(1, 10)
+    yield
+    member.close()
+
+
+@pytest.mark.usefixtures("sleeper")
+def test_a_group_that_cannot_be_joined_is_no_normal_end(shared: str, settings: Settings) -> None:
+    hurried = settings.model_copy(update={"timeout": 2.0})
+    with (
+        Consumer(shared, shared, timeout=0.5, settings=hurried) as consumer,
+        pytest.raises(OperationTimedOut) as caught,
+    ):
+        next(consumer)
+    assert "groups show" in caught.value.hint
+
+
+def test_one_member_too_many_ends_by_its_time_out(create_topic: Any, fill: Any, settings: Settings) -> None:
+    topic = create_topic()
+    fill(topic, [b"one"])
+    hurried = settings.model_copy(update={"timeout": 4.0})
+    with Consumer(topic, topic, assignment="cooperative", settings=settings, options=IMPATIENT) as busy:
+        assert next(busy).value == b"one"
+        with Consumer(topic, topic, assignment="cooperative", timeout=0.5, settings=hurried) as idle:
+            assert list(idle) == []
+            assert idle.assignment == []
+        assert busy.assignment == [(topic, 0)]
 
 
 def test_the_brokers_own_group_protocol_is_taken_too(shared: str, settings: Settings) -> None:

@@ -1,20 +1,9 @@
-"""Commit policies: how a group's place is moved past what was processed, and when.
-
-| commit | the broker is told                                  | a crash repeats, at most                        |
-|--------|-----------------------------------------------------|-------------------------------------------------|
-| auto   | in the background, `every` so many seconds          | what was processed in the last `every` seconds  |
-| async  | when the caller comes back, without waiting         | as sync, and what was on its way to the broker  |
-| sync   | when the caller comes back, waiting for its answer  | what was processed since the last commit:       |
-|        |                                                     | one record, one batch or `every` seconds' worth |
-| none   | only by `commit()`                                  | what `commit()` was not called for              |
-
-No policy loses a record: only what the caller is done with is ever committed.
-"""
+"""Commit policies: how and when a group is moved past what was processed; `Consumer` states what each guarantees."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from penstock.errors import UsageError
 
@@ -47,7 +36,7 @@ def commit_policy(how: How | None, every: Every | None, *, group: str | None) ->
             raise UsageError(f"commit={how!r} needs a group", hint="name one with group=, or leave commit out")
         how = "none"
     how = how or "auto"
-    if how not in {"auto", "sync", "async", "none"}:
+    if how not in get_args(How):
         raise UsageError(f"commit={how!r} is not a way to commit", hint="choose auto, sync, async or none")
     if every is None:
         return CommitPolicy(how, _AUTO_SECONDS if how == "auto" else "batch")

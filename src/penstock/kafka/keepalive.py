@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event, Thread, current_thread
 from time import monotonic
-from types import TracebackType
-from typing import Self
 from weakref import WeakMethod
 
 from confluent_kafka import KafkaException, Message
@@ -18,7 +16,7 @@ _TICK_SECONDS = 0.25
 
 
 class KeepAlive:
-    """Polls in the caller's place once the caller has been away for a while; `with` marks where the caller is here.
+    """Polls in the caller's place once the caller, who comes and goes, has been away for a while.
 
     Polling keeps the member alive and serves rebalances. Partitions are paused meanwhile, so that nothing new is
     fetched; when they are resumed, librdkafka fetches again what it had not handed over. What such a poll brings all
@@ -50,20 +48,15 @@ class KeepAlive:
         if self._thread.is_alive() and self._thread is not current_thread():
             self._thread.join()
 
-    def __enter__(self) -> Self:
-        """The caller is here and polls by itself."""
-        self._lock.acquire()
+    def caller_comes(self) -> None:
+        """The caller, who holds the lock, polls by itself."""
         if self._paused:
             self._handle.resume(self._handle.assignment())
             self._paused = False
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """The caller leaves to work on what it got."""
+    def caller_goes(self) -> None:
+        """The caller, who still holds the lock, goes to work on what it got."""
         self._left_at = monotonic()
-        self._lock.release()
 
     def _stand_in(self) -> None:
         if not self._lock.acquire(blocking=False):

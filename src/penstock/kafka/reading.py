@@ -79,18 +79,15 @@ class Reading:
         4. Messages are fetched, unless some are left; the group is served either way.
         5. They are decoded and given out.
         """
-        with self._keepalive:
+        with self._session.lock:
             self._refuse_closed()
-            if self._plan.policy.how != "none":
-                self._progress.settle()
-            self._committer.commit_if_due(batch_ends=size == fetch_size or not self._fetcher)
-            self._raise_failure()
+            self._keepalive.caller_comes()
             try:
-                self._fetch(fetch_size)
-                return self._give(size)
-            except KeyboardInterrupt:
-                self._fetcher.tear()
-                raise
+                self._settle(batch_ends=size == fetch_size or not self._fetcher)
+                self._raise_failure()
+                return self._next(size, fetch_size)
+            finally:
+                self._keepalive.caller_goes()
 
     def commit(self, record: ConsumerRecord | None) -> None:
         """Commit a record and those before it in its partition, or all that were given out; wait for the answer."""
@@ -129,15 +126,28 @@ class Reading:
 
     def _begin(self) -> None:
         plan, rebalance = self._plan, self._rebalance
-        self._join_by = monotonic() + plan.settings.timeout
         if plan.group is None:
-            rebalance.joined = rebalance.has_partitions = True
+            rebalance.partitions = set(plan.starts)
+            rebalance.settled = True
             self._progress.begin(plan.starts)
             self._handle.assign([TopicPartition(*partition, offset) for partition, offset in plan.starts.items()])
             return
         with translated(f"subscribing to {', '.join(plan.topics)}"):
             self._handle.subscribe(list(plan.topics), rebalance.assigned, rebalance.revoked, rebalance.lost)
         self._keepalive.start()
+
+    def _settle(self, *, batch_ends: bool) -> None:
+        if self._plan.policy.how != "none":
+            self._progress.settle()
+        self._committer.commit_if_due(batch_ends=batch_ends)
+
+    def _next(self, size: int, fetch_size: int) -> list[ConsumerRecord]:
+        try:
+            self._fetch(fetch_size)
+            return self._give(size)
+        except KeyboardInterrupt:
+            self._fetcher.tear()
+            raise
 
     def _fetch(self, size: int) -> None:
         self._fetcher.serve()
@@ -148,16 +158,21 @@ class Reading:
             self._committer.commit_if_due()
             if self._closing.is_set():
                 raise StopIteration
-            if not self._rebalance.has_partitions and monotonic() < self._join_by:
+            if self._is_joining():
                 idle_since = monotonic()
             elif not self._fetcher and monotonic() - idle_since >= self._timeout:
                 self._refuse_early_end()
                 raise StopIteration
 
+    def _is_joining(self) -> bool:
+        """Whether partitions may still come from the group; that is not waited for longer than one call may take."""
+        waited = monotonic() - self._rebalance.changed_at
+        return not self._rebalance.partitions and waited < self._plan.settings.timeout
+
     def _refuse_early_end(self) -> None:
         """Raise unless the time-out is a normal end: no more records, or no partition for one member too many."""
         self._refuse_lost_connection()
-        if not self._rebalance.joined:
+        if not self._rebalance.settled:
             raise OperationTimedOut(
                 f"joining group '{self._plan.group}' takes longer than {self._plan.settings.timeout:g} s",
                 hint="it may be waiting for a member that died, until its session ends; `penstock groups show` tells",

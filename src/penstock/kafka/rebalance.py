@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import NamedTuple
 
 from confluent_kafka import Consumer as Handle
@@ -28,13 +29,16 @@ class Callbacks(NamedTuple):
 class Rebalance:
     """librdkafka's rebalance callbacks; they run inside a poll, on whichever thread polls.
 
+    `settled` says whether the group has told this member its share, which may be none, in `partitions`.
+
     None of them raises, because librdkafka would throw fetched messages away: what goes wrong is a failure of the
     session.
     """
 
     def __init__(self, session: Session, fetcher: Fetcher, committer: Committer, callbacks: Callbacks) -> None:
-        self.joined = False
-        self.has_partitions = False
+        self.settled = False
+        self.changed_at = monotonic()
+        self.partitions: set[PartitionId] = set()
         self._session = session
         self._fetcher = fetcher
         self._committer = committer
@@ -42,8 +46,7 @@ class Rebalance:
 
     def assigned(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
         """Partitions are ours from now on; a cooperative group first gives none, and then those that others gave up."""
-        self.joined = True
-        self.has_partitions = self.has_partitions or bool(places)
+        self._change(self.partitions.union(map(partition_id, places)), settled=True)
         self._tell(self._callbacks.on_assigned, places)
 
     def revoked(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
@@ -65,6 +68,12 @@ class Rebalance:
         partitions = [partition_id(place) for place in places]
         self._session.progress.forget(partitions)
         self._fetcher.drop(partitions)
+        self._change(self.partitions.difference(partitions), settled=False)
+
+    def _change(self, partitions: set[PartitionId], *, settled: bool) -> None:
+        self.partitions = partitions
+        self.settled = settled
+        self.changed_at = monotonic()
 
     def _tell(self, callback: OnPartitions | None, places: Sequence[TopicPartition]) -> None:
         try:
