@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import typer
@@ -53,13 +54,12 @@ def start_in_background(options: StackOptions, chosen: Settings) -> None:
     began = time.monotonic()
     logs = chosen.data / "logs"
     process = _spawn_again(logs)
-    try:
+    with ExitStack() as undo:
+        undo.callback(process.wait)
+        undo.callback(process.terminate)
         with ends_by_signal():
             state = _await_running(process, chosen.data)
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
+        undo.pop_all()
     if state is None:
         err.out((logs / "up.err").read_text(encoding="utf-8"), end="")
         raise typer.Exit(process.returncode or 1)

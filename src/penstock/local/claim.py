@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -32,13 +33,12 @@ class Claim:
         self._versions, self._facts = data / VERSIONS_FILE, facts
         make_directory(data)
         self._lock = _locked(data)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.release)
             clear_stale(data, notice)
             check_facts(data, facts)
             check_disk(data)
-        except BaseException:
-            self.release()
-            raise
+            undo.pop_all()
 
     def remember_facts(self) -> None:
         """Write down what the data depends on from now on, since something is about to write it."""

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
@@ -57,7 +58,8 @@ class Stack:
         """Start everything and return when all is ready; whatever fails, nothing is left running."""
         _check_system()
         self._claim = Claim(self._settings.data.absolute(), _facts(self._options), self._notice)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.stop)
             self._site = survey(self._options, self._settings)
             self._site.jars.fetch(files_needed(self._options), self._on_download)
             parts = plan(self._site)
@@ -66,9 +68,7 @@ class Stack:
             self._runners = tuple(Runner(part, self._spawner, self._halt, self._changed) for part in parts)
             self._start_all()
             self._site.security.settle(self.settings())
-        except BaseException:
-            self.stop()
-            raise
+            undo.pop_all()
         self._enter(Phase.RUNNING)
 
     def stop(self) -> None:
