@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import cycle
 from typing import Any
 
@@ -48,14 +48,18 @@ def temporary_topic(admin: Admin, replication: int) -> Iterator[TopicName]:
     """A topic of one partition that is deleted at the end of the block, whatever happens in it."""
     _refuse_undeletable(admin)
     topic = TopicName(f"penstock-plan-{uuid.uuid4().hex[:12]}")
-    try:
+    with ExitStack() as undo:
+        undo.callback(_delete_quietly, admin, topic)
         create_topic(admin, topic, partitions=1, replication=replication, settings=_TOPIC_SETTINGS)
         yield topic
-    except BaseException:
-        with suppress(PenstockError):
-            delete_topic(admin, topic)
-        raise
+        undo.pop_all()
     delete_topic(admin, topic)
+
+
+def _delete_quietly(admin: Admin, topic: TopicName) -> None:
+    """After a failure that goes on anyway; what it tells matters more than why the topic could not be deleted."""
+    with suppress(PenstockError):
+        delete_topic(admin, topic)
 
 
 def _refuse_undeletable(admin: Admin) -> None:
