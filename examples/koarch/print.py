@@ -27,11 +27,16 @@ def consumer_when_topics_are_there() -> Consumer:
     give_up = time.monotonic() + TIMEOUT
     while True:
         try:
-            return Consumer(TOPICS, GROUP, timeout=TIMEOUT)
+            return Consumer(TOPICS, GROUP, timeout=TIMEOUT, on_assigned=say_ready)
         except TopicNotFound:
             if time.monotonic() > give_up:
                 raise
             time.sleep(0.5)
+
+
+def say_ready(_partitions: object) -> None:
+    """The group has let us in."""
+    print(f"reading {', '.join(TOPICS)}")
 
 
 def described(record: ConsumerRecord) -> str:

@@ -14,6 +14,7 @@ from penstock.cli.output import out, text
 from penstock.cli.own_stack import client_environment, own_stack
 from penstock.config import Settings
 from penstock.errors import PartFailed, UsageError
+from penstock.kafka.topics import ensure_topic
 from penstock.local.part import Condition
 from penstock.local.state import PartState
 from penstock.schemas.registry import connect_registry
@@ -37,6 +38,8 @@ def run() -> None:
     step("Starting Kafka, the schema registry and PostgreSQL, as local processes")
     with own_stack(on_change=_tell_ready) as client:
         environment = client_environment(client)
+        for topic in ("count", "multiples"):
+            ensure_topic(client, topic)
         _send_and_print(environment)
         _show_schema(client)
         _refuse(environment)
@@ -57,6 +60,7 @@ def step(title: str) -> None:
 def _send_and_print(environment: Mapping[str, str]) -> None:
     step("count_up sends records with a schema, multiples sends bare bytes like an old system, print shows both")
     printing = _start("print", environment, TIMEOUT="5")
+    printing.speaks.wait(PATIENCE_SECONDS)
     senders = [_start(name, environment, COUNT=str(COUNT)) for name in ("count_up", "multiples")]
     for program in (*senders, printing):
         _finish(program)
@@ -74,11 +78,12 @@ def _refuse(environment: Mapping[str, str]) -> None:
 
 
 class _Program:
-    """One example at work, and the thread that prints its lines behind its name."""
+    """One example at work, and the thread that prints its lines behind its name; `speaks` is set by the first."""
 
     def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
         self.name = name
         self.process = process
+        self.speaks = threading.Event()
         self._printing = threading.Thread(target=self._print, args=(process.stdout,))
         self._printing.start()
 
@@ -89,6 +94,7 @@ class _Program:
 
     def _print(self, lines: IO[str]) -> None:
         for line in lines:
+            self.speaks.set()
             out.print(f"  [{_COLOURS[self.name]}]{self.name:>9}[/] {text(line.rstrip())}")
 
 
