@@ -64,10 +64,16 @@ def test_an_incompatible_file_is_told_each_reason_and_registers_nothing(
     assert len(json.loads(run_command("schemas", "show", subject, "--json").out)["schema"]["fields"]) == 2
 
 
-def test_diff_marks_the_lines_that_came(run_command: Any, subject: str, schema_file: Any) -> None:
-    shown = run_command("schemas", "diff", subject, "1", schema_file("v2.avsc", *FIELDS, HUMIDITY)).out
-    marked = [" ".join(line.split()) for line in shown.splitlines() if " + " in f" {line.strip()} "]
-    assert '+ "name": "humidity",' in marked
+def test_diff_marks_what_came_went_and_changed(run_command: Any, subject: str, schema_file: Any) -> None:
+    new = schema_file("v2.avsc", {"name": "sensor", "type": ["null", "string"]}, HUMIDITY)
+    rows = [" ".join(line.split()) for line in run_command("schemas", "diff", subject, "1", new).out.splitlines()]
+    assert '{"name": "sensor", "type": "string"}, ~ {"name": "sensor", "type": ["null", "string"]},' in rows
+    assert '{"name": "celsius", "type": "double"} -' in rows
+    assert '+ {"name": "humidity", "type": ["null", "double"], "default": null}' in rows
+
+
+def test_diff_of_a_version_with_itself_says_so(run_command: Any, subject: str) -> None:
+    assert "no difference" in run_command("schemas", "diff", subject, "1", "latest").out
 
 
 def test_a_deleted_subject_is_gone_from_the_list(run_command: Any, subject: str) -> None:

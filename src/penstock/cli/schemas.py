@@ -10,8 +10,8 @@ import typer
 
 from penstock.cli.options import JsonOption, YesOption, settings
 from penstock.cli.output import out, right, show_json, show_table, text
-from penstock.cli.schema_view import reason_lines, show_side_by_side
-from penstock.errors import SchemaNotFound, UsageError
+from penstock.cli.schema_view import pretty, show_reasons, show_side_by_side
+from penstock.errors import SchemaError, SchemaNotFound, UsageError
 from penstock.schemas.evolution import Compatibility, Reason, reasons_against
 from penstock.schemas.registry.admin import RegistryAdmin
 from penstock.schemas.registry.protocol import RegisteredSchema, Version
@@ -45,14 +45,13 @@ def list_subjects(as_json: JsonOption = False) -> None:
 
 
 def _summary(admin: RegistryAdmin, subject: str) -> dict[str, object]:
-    newest = admin.schemas.by_version(subject, "latest")
-    return {
-        "subject": subject,
-        "versions": admin.versions(subject),
-        "id": newest.schema_id,
-        "type": newest.schema.name or newest.schema.text,
-        "compatibility": admin.compatibility(subject).value,
-    }
+    versions, rule = admin.versions(subject), admin.compatibility(subject).value
+    try:
+        newest = admin.schemas.by_version(subject, "latest")
+    except SchemaError as error:
+        return {"subject": subject, "versions": versions, "id": None, "type": error.message, "compatibility": rule}
+    name = newest.schema.name or newest.schema.text
+    return {"subject": subject, "versions": versions, "id": newest.schema_id, "type": name, "compatibility": rule}
 
 
 def _subject_row(row: dict[str, object]) -> tuple[object, ...]:
@@ -79,7 +78,7 @@ def show(
     out.print(f"[dim]fingerprint {found.schema.fingerprint}[/]")
     for item in found.schema.references:
         out.print(f"refers to {text(item.name)} in {text(item.subject)} version {item.version}")
-    out.print(text(_pretty(found.schema)))
+    out.print(text(pretty(json.loads(found.schema.text))))
 
 
 def _registered_json(found: RegisteredSchema) -> dict[str, object]:
@@ -124,23 +123,23 @@ def check(
     reasons = [] if accepted else reasons_against(schema, versions, level)
     if as_json:
         show_json({"compatible": accepted, "level": level.value, "reasons": [_reason_json(item) for item in reasons]})
+    elif accepted:
+        _show_accepted(file, subject, level, versions)
     else:
-        _show_verdict(file, subject, level, versions=len(versions), accepted=accepted)
-        for reason in reasons:
-            out.print("\n".join(reason_lines(reason)))
+        out.print(f"[bold red]not compatible[/]: {text(subject)} asks for {level.value}")
+        show_reasons(reasons)
+        if not reasons:
+            out.print("  the registry has a reason of its own: by Avro's rules the two can be read")
     if not accepted:
         raise typer.Exit(1)
 
 
-def _show_verdict(file: Path, subject: str, level: Compatibility, *, versions: int, accepted: bool) -> None:
-    if not versions:
-        out.print(f"{text(subject)} has no versions yet, so {text(file)} may be its first")
-    elif accepted:
-        out.print(
-            f"[green]compatible[/]: {text(file)} may follow version {versions} of {text(subject)} ({level.value})"
-        )
+def _show_accepted(file: Path, subject: str, level: Compatibility, versions: list[RegisteredSchema]) -> None:
+    if versions:
+        last = versions[-1].version
+        out.print(f"[green]compatible[/]: {text(file)} may follow version {last} of {text(subject)} ({level.value})")
     else:
-        out.print(f"[bold red]not compatible[/]: {text(subject)} asks for {level.value}")
+        out.print(f"{text(subject)} has no versions yet, so {text(file)} may be its first")
 
 
 def _reason_json(reason: Reason) -> dict[str, object]:
@@ -167,7 +166,7 @@ def diff(
     """
     admin = RegistryAdmin(settings())
     before, after = _side(admin, subject, old), _side(admin, subject, new)
-    show_side_by_side((f"{subject} {old}", _pretty(before)), (f"{subject} {new}", _pretty(after)))
+    show_side_by_side((f"{subject} {old}", before), (new if Path(new).suffix else f"{subject} {new}", after))
 
 
 def _side(admin: RegistryAdmin, subject: str, wanted: str) -> Schema:
@@ -206,7 +205,3 @@ def _version(wanted: str) -> Version:
     if wanted.isdigit() and int(wanted) > 0:
         return int(wanted)
     raise UsageError(f"{wanted!r} is not a version", hint="give a number from 1 on, or latest")
-
-
-def _pretty(schema: Schema) -> str:
-    return json.dumps(json.loads(schema.text), indent=2, ensure_ascii=False)

@@ -153,7 +153,7 @@ class _Comparison:
                 yield Misreading(
                     Kind.READER_FIELD_MISSING_DEFAULT_VALUE,
                     inside,
-                    f"the {self._writer} schema lacks the field, and the {self._reader} has no default for it",
+                    f"the {self._writer} schema lacks the field, the {self._reader} one has no default for it",
                 )
 
     def _symbols(self, reader: EnumType, writer: EnumType, place: Place) -> Iterator[Misreading]:
@@ -162,7 +162,7 @@ class _Comparison:
             yield Misreading(
                 Kind.MISSING_ENUM_SYMBOLS,
                 place.inside("symbols"),
-                f"the {self._reader} enum lacks the {self._writer} {', '.join(missing)}, and has no default",
+                f"the {self._reader} enum lacks {', '.join(missing)} of the {self._writer} one, and has no default",
             )
 
 

@@ -57,6 +57,11 @@ class RegistryAdmin:
         with shaped(answer):
             return Compatibility(found["compatibilityLevel"])
 
+    def set_compatibility(self, subject: str, level: Compatibility) -> None:
+        """Give a subject a rule of its own."""
+        path = f"/config/{quote(subject, safe='')}"
+        json_of(self._http.request("PUT", path, json={"compatibility": level.value}), f"the compatibility of {subject}")
+
     def accepts(self, subject: str, schema: Schema) -> bool:
         """The registry's own verdict: whether it would take the schema as the subject's next version."""
         path = f"/compatibility{subject_path(subject)}/versions"
