@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from penstock.errors import (
     SchemaSyntaxError,
 )
 from penstock.local.ports import free_ports
+from penstock.local.secure.certificates import ensure_certificates
 from penstock.schemas import Schema, connect_registry
 
 JSON = "application/vnd.schemaregistry.v1+json"
@@ -34,7 +36,7 @@ TEXT = Schema.from_text('"string"')
 class Server:
     """Answers every request as `answer` says, and remembers what was asked."""
 
-    def __init__(self, answer: Callable[[str, str], tuple[int, str, bytes]]) -> None:
+    def __init__(self, answer: Callable[[str, str], tuple[int, str, bytes]], certificate: Path | None = None) -> None:
         self.asked: list[str] = []
         self.headers: list[dict[str, str]] = []
         server = self
@@ -57,7 +59,11 @@ class Server:
                 """Say nothing."""
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self._http.server_port}"
+        if certificate:
+            tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            tls.load_cert_chain(certificate)
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
@@ -66,8 +72,8 @@ class Server:
 
 
 @contextmanager
-def serving(answer: Callable[[str, str], tuple[int, str, bytes]]) -> Iterator[Server]:
-    server = Server(answer)
+def serving(answer: Callable[[str, str], tuple[int, str, bytes]], certificate: Path | None = None) -> Iterator[Server]:
+    server = Server(answer, certificate)
     try:
         yield server
     finally:
@@ -213,6 +219,15 @@ def test_a_password_in_the_url_is_used_and_never_shown(nobody: str) -> None:
 def test_an_address_that_is_no_url_is_a_mistake_in_the_settings(url: str) -> None:
     with pytest.raises(ConfigError, match="is not an http or https URL"):
         connect_registry(settings(url))
+
+
+def test_a_certificate_is_trusted_only_if_its_authority_is(tmp_path: Path) -> None:
+    files = ensure_certificates(tmp_path, "localhost")
+    with serving(always(200, SCHEMA_ANSWER), files.broker) as server:
+        assert connect_registry(settings(server.url, registry_ca=files.authority)).by_id(1) == TEXT
+        with pytest.raises(RegistryUnavailable, match="certificate verify failed") as caught:
+            connect_registry(settings(server.url)).by_id(1)
+    assert "PENSTOCK_REGISTRY_CA" in caught.value.hint
 
 
 def test_a_ca_file_that_is_none_is_a_mistake_in_the_settings(tmp_path: Path) -> None:
