@@ -14,6 +14,7 @@ from confluent_kafka import Consumer as BareConsumer
 from penstock.config import Settings
 from penstock.events.record import GroupName, Offset, Partition, TopicName
 from penstock.kafka.admin import Admin
+from penstock.kafka.groups import Group, describe_group
 from penstock.kafka.offsets import PartitionId, commit_offsets, committed_offsets
 from penstock.kafka.options import client_options
 
@@ -54,15 +55,19 @@ def three_members(settings: Settings, topic: str, group: str, place: Any) -> Ite
     """A group of three on a topic of two partitions, once partitions are given out."""
     place(10, 20)
     options = client_options(settings, group__id=group, client__id="worker", enable__auto__commit=False)
-    with ExitStack() as stack:
+    with ExitStack() as stack, Admin(settings) as admin:
         members = [stack.enter_context(closing(BareConsumer(options))) for _ in range(3)]
         for member in members:
             member.subscribe([topic])
         deadline = time.monotonic() + 60
-        while sorted(len(member.assignment()) for member in members) != [0, 1, 1] and time.monotonic() < deadline:
+        while not _settled(describe_group(admin, group)) and time.monotonic() < deadline:
             for member in members:
                 member.poll(0.1)
         yield
+
+
+def _settled(found: Group) -> bool:
+    return found.state == "stable" and len(found.members) == 3
 
 
 @pytest.mark.usefixtures("three_members")

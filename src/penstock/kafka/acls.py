@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
@@ -30,9 +31,7 @@ class Grant(NamedTuple):
 def grant_rights(admin: Admin, grants: Iterable[Grant]) -> None:
     """Make sure that the users have these rights; ones they have already stay."""
     bindings = [_binding(grant) for grant in grants]
-    admin.ask_each(
-        admin.client.create_acls, bindings, tried="granting rights to users", needs=[Right("ALTER", "cluster")]
-    )
+    admin.order(AdminClient.create_acls, bindings, tried="granting rights to users", needs=[Right("ALTER", "cluster")])
 
 
 def _binding(grant: Grant) -> AclBinding:

@@ -15,13 +15,15 @@ from confluent_kafka.admin import AdminClient, ClusterMetadata
 
 from penstock.config import Settings
 from penstock.errors import PenstockError
-from penstock.kafka.coordinator import when_coordinator_settles
 from penstock.kafka.errors import Right, translate, translated
 from penstock.kafka.metadata import read_metadata
 from penstock.kafka.options import client_options
+from penstock.kafka.repeat import TURN, until_answered
 from penstock.kafka.watch import ConnectionWatch
 
 Key = TypeVar("Key")
+Request = Callable[..., Mapping[Key, Future[Any]]]
+"""One of AdminClient's functions, which is answered in parts, one for each key."""
 
 _LOOK_INTERVAL = 0.1
 
@@ -33,8 +35,7 @@ class Admin:
         self.settings = settings
         self.user = str(settings.kafka.get("sasl.username", ""))
         self._watch = ConnectionWatch()
-        with translated(f"connecting to {settings.bootstrap}"):
-            self.client = AdminClient(client_options(settings, error_cb=self._watch))
+        self.client = self._connect()
 
     def __enter__(self) -> Self:
         """Use as a context; the connection ends with it."""
@@ -46,34 +47,41 @@ class Admin:
         """Let go of the connection."""
         del self.client
 
-    def ask(self, request: Callable[..., Future[Any]], *given: object, tried: str, needs: Sequence[Right] = ()) -> Any:  # noqa: ANN401 - each request has its own answer
-        """Send a request and wait for its answer; `tried` and `needs` (rights) explain a failure."""
-
-        def alone(*args: object, **options: object) -> dict[str, Future[Any]]:
-            return {"": request(*args, **options)}
-
-        return self.ask_each(alone, *given, tried=tried, needs=needs)[""]
-
-    def ask_each(
-        self,
-        request: Callable[..., Mapping[Key, Future[Any]]],
-        *given: object,
-        tried: str,
-        needs: Sequence[Right] = (),
-    ) -> dict[Key, Any]:
-        """Send a request that is answered in parts, one for each key."""
+    def order(self, request: Request[Key], *given: object, tried: str, needs: Sequence[Right] = ()) -> dict[Key, Any]:
+        """Send a request that changes something, once; `tried` and `needs` (rights) explain a failure."""
         deadline = time.monotonic() + self.settings.timeout
-        self.client.poll(0)
-        self._watch.restart()
-
-        def answered() -> dict[Key, Any]:
-            left = max(deadline - time.monotonic(), _LOOK_INTERVAL)
-            return {key: self._wait(answer, deadline) for key, answer in request(*given, request_timeout=left).items()}
-
         try:
-            return when_coordinator_settles(answered, deadline)
+            return self._answers(request, given, deadline)
         except KafkaException as failure:
             raise self.explained(self._watch, failure, tried, needs) from failure
+
+    def ask(self, request: Request[Key], *given: object, tried: str, needs: Sequence[Right] = ()) -> dict[Key, Any]:
+        """Send a request that may be repeated, until a broker answers it."""
+        deadline = time.monotonic() + self.settings.timeout
+
+        def answers() -> dict[Key, Any]:
+            return self._answers(request, given, min(deadline, time.monotonic() + TURN))
+
+        try:
+            return until_answered(answers, deadline, before_next=self._connect_anew)
+        except KafkaException as failure:
+            raise self.explained(self._watch, failure, tried, needs) from failure
+
+    def _connect_anew(self) -> None:
+        if self._watch.hopeless:
+            raise KafkaException(self._watch.reason)
+        self.client = self._connect()
+
+    def _connect(self) -> AdminClient:
+        with translated(f"connecting to {self.settings.bootstrap}"):
+            return AdminClient(client_options(self.settings, error_cb=self._watch))
+
+    def _answers(self, request: Request[Key], given: Sequence[object], deadline: float) -> dict[Key, Any]:
+        self.client.poll(0)
+        self._watch.restart()
+        left = max(deadline - time.monotonic(), _LOOK_INTERVAL)
+        answers = request(self.client, *given, request_timeout=left)
+        return {key: self._wait(answer, deadline) for key, answer in answers.items()}
 
     def metadata(self) -> ClusterMetadata:
         """What the cluster tells this user of its brokers and topics."""
@@ -90,7 +98,7 @@ class Admin:
             except NotYet:
                 self.client.poll(0)
                 if self._watch.hopeless or time.monotonic() > deadline + _LOOK_INTERVAL:
-                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None  # noqa: SLF001 - librdkafka's own codes begin so
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None  # noqa: SLF001 - as above
                 self._look_for_another_broker()
 
     def _look_for_another_broker(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NewType
 
 from confluent_kafka import TopicCollection
-from confluent_kafka.admin import BrokerMetadata, ClusterMetadata, PartitionMetadata
+from confluent_kafka.admin import AdminClient, BrokerMetadata, ClusterMetadata, PartitionMetadata
 
 from penstock.config.suggest import did_you_mean
 from penstock.errors import TopicNotFound
@@ -81,7 +81,7 @@ def read_layouts(admin: Admin, topic: str) -> tuple[Layout, ...]:
     """The partitions of one topic; TopicNotFound has a hint with the closest name."""
     tried, needs = f"describing topic '{topic}'", [Right("DESCRIBE", "topic", topic)]
     try:
-        found = admin.ask_each(admin.client.describe_topics, TopicCollection([topic]), tried=tried, needs=needs)
+        found = admin.ask(AdminClient.describe_topics, TopicCollection([topic]), tried=tried, needs=needs)
     except TopicNotFound:
         return read_cluster(admin).layouts(topic)
     return tuple(

@@ -6,7 +6,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource, ResourceType
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ResourceType,
+)
 
 from penstock.config.secrets import HIDDEN
 from penstock.kafka.admin import Admin
@@ -47,8 +54,8 @@ def topic_settings(admin: Admin, topic: str) -> list[Setting]:
     """All settings of a topic by name."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
     needs = [Right("DESCRIBE_CONFIGS", "topic", topic)]
-    found = admin.ask_each(
-        admin.client.describe_configs, [resource], tried=f"reading the settings of topic '{topic}'", needs=needs
+    found = admin.ask(
+        AdminClient.describe_configs, [resource], tried=f"reading the settings of topic '{topic}'", needs=needs
     )
     return _settings(found[resource])
 
@@ -56,8 +63,8 @@ def topic_settings(admin: Admin, topic: str) -> list[Setting]:
 def broker_settings(admin: Admin, brokers: Collection[BrokerId]) -> dict[BrokerId, list[Setting]]:
     """All settings of each broker by name."""
     resources = {broker: ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers}
-    found = admin.ask_each(
-        admin.client.describe_configs,
+    found = admin.ask(
+        AdminClient.describe_configs,
         list(resources.values()),
         tried="reading the brokers' settings",
         needs=[Right("DESCRIBE_CONFIGS", "cluster")],
@@ -73,8 +80,8 @@ def alter_topic_settings(admin: Admin, topic: str, changes: Mapping[str, str | N
         )
         for name, value in changes.items()
     ]
-    admin.ask_each(
-        admin.client.incremental_alter_configs,
+    admin.order(
+        AdminClient.incremental_alter_configs,
         [ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)],
         tried=f"changing the settings of topic '{topic}'",
         needs=[Right("ALTER_CONFIGS", "topic", topic)],

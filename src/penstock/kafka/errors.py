@@ -48,6 +48,7 @@ _KINDS: dict[int, tuple[type[PenstockError], str]] = {
     KafkaError.INVALID_MSG_SIZE: (RecordTooLarge, "raise max.message.bytes on topic and message.max.bytes here"),
     KafkaError.UNKNOWN_TOPIC_OR_PART: (TopicNotFound, "`penstock topics list` shows what is there"),
     KafkaError._UNKNOWN_TOPIC: (TopicNotFound, "`penstock topics list` shows what is there"),  # noqa: SLF001 - as above
+    KafkaError._NOENT: (OperationTimedOut, "a partition has no leader now; `penstock topics describe` shows it"),  # noqa: SLF001 - as above
     KafkaError._UNKNOWN_PARTITION: (UsageError, "`penstock topics describe` shows the partitions"),  # noqa: SLF001 - as above
     KafkaError.TOPIC_ALREADY_EXISTS: (TopicExists, "`penstock topics alter` changes it"),
     KafkaError.NOT_COORDINATOR: (OperationTimedOut, "the group's coordinator is moving; try again"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from confluent_kafka import ConsumerGroupState
-from confluent_kafka.admin import ConsumerGroupDescription, MemberDescription
+from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, ListConsumerGroupsResult, MemberDescription
 
 from penstock.config.suggest import did_you_mean
 from penstock.errors import GroupNotFound
@@ -14,7 +14,7 @@ from penstock.events.record import GroupName, Offset, Partition, TopicName
 from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import Cluster, is_internal, read_cluster
 from penstock.kafka.errors import Right, translate
-from penstock.kafka.offsets import Offsets, PartitionId, committed_offsets, end_offsets
+from penstock.kafka.offsets import Offsets, PartitionId, end_offsets, fetch_committed
 
 _ASKED_AT_ONCE = 4
 _REBALANCING = (ConsumerGroupState.PREPARING_REBALANCING, ConsumerGroupState.COMPLETING_REBALANCING)
@@ -86,17 +86,21 @@ def describe_group(admin: Admin, name: str) -> Group:
 
 def _names(admin: Admin) -> list[GroupName]:
     tried, needs = "listing groups", [Right("DESCRIBE", "cluster")]
-    answer = admin.ask(admin.client.list_consumer_groups, tried=tried, needs=needs)
-    for failure in answer.errors:
+    listing = admin.ask(_listing, tried=tried, needs=needs)["groups"]
+    for failure in listing.errors:
         raise translate(failure.args[0], tried, needs=needs, user=admin.user)
-    return sorted(GroupName(listing.group_id) for listing in answer.valid)
+    return sorted(GroupName(found.group_id) for found in listing.valid)
+
+
+def _listing(client: AdminClient, request_timeout: float) -> dict[str, Future[ListConsumerGroupsResult]]:
+    return {"groups": client.list_consumer_groups(request_timeout=request_timeout)}
 
 
 def _groups(admin: Admin, names: list[GroupName], cluster: Cluster) -> list[Group]:
     described = _described(admin, names)
     everywhere = [partition for topic in cluster.topics if not is_internal(topic) for partition in _all(cluster, topic)]
     with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
-        found = pool.map(lambda name: committed_offsets(admin, name, everywhere), described)
+        found = pool.map(lambda name: fetch_committed(admin, name, everywhere), described)
     committed = dict(zip(described, found, strict=True))
     read = {name: _read(cluster, described[name], committed[name]) for name in described}
     ends = end_offsets(admin, {partition for places in read.values() for partition in places})
@@ -110,7 +114,7 @@ def _described(admin: Admin, names: list[GroupName]) -> dict[GroupName, Consumer
     needs = [Right("DESCRIBE", "group", name) for name in names]
     tried = f"describing group {', '.join(repr(name) for name in names)}"
     try:
-        found = admin.ask_each(admin.client.describe_consumer_groups, names, tried=tried, needs=needs)
+        found = admin.ask(AdminClient.describe_consumer_groups, names, tried=tried, needs=needs)
     except GroupNotFound:
         return {}
     return {GroupName(name): group for name, group in found.items() if group.state is not ConsumerGroupState.DEAD}

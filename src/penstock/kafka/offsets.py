@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from penstock.errors import GroupNotFound
 from penstock.events.record import GroupName, Offset, Partition, TopicName
 from penstock.kafka.admin import Admin
-from penstock.kafka.coordinator import when_coordinator_settles
 from penstock.kafka.errors import Right, translated
 from penstock.kafka.options import client_options
+from penstock.kafka.repeat import TURN, until_answered
 from penstock.kafka.watch import ConnectionWatch
 
 _MS = 1000
@@ -54,28 +53,42 @@ def offsets_at(admin: Admin, partitions: Collection[PartitionId], when: datetime
 
 
 def committed_offsets(admin: Admin, group: GroupName, partitions: Collection[PartitionId]) -> Offsets:
-    """The group's committed offset in each partition where it has one.
+    """The group's committed offset in each partition where it has one."""
+    tried, needs = f"describing group '{group}'", [Right("DESCRIBE", "group", group)]
+    try:
+        admin.ask(AdminClient.describe_consumer_groups, [group], tried=tried, needs=needs)
+    except GroupNotFound:
+        return {}
+    return fetch_committed(admin, group, partitions)
+
+
+def fetch_committed(admin: Admin, group: GroupName, partitions: Collection[PartitionId]) -> Offsets:
+    """The same for a group that is known to be there, and that the user may see: else there is only a time-out.
 
     Asked by a consumer that carries the group's name and never joins it, because librdkafka's administrative call
-    crashes the process when the group's coordinator has moved. A consumer, in turn, does not tell of a lacking right.
+    crashes the process when the group's coordinator has moved.
     """
-    if not partitions or not _exists(admin, group):
+    if not partitions:
         return {}
-    timeout = admin.settings.timeout
-    deadline = time.monotonic() + timeout
-    places = [TopicPartition(*partition) for partition in partitions]
-    with _namesake(admin, group) as consumer:
-        found = when_coordinator_settles(lambda: consumer.committed(places, timeout), deadline)
+    deadline, watch = time.monotonic() + admin.settings.timeout, ConnectionWatch()
+    try:
+        found = until_answered(lambda: _committed(admin, group, partitions, watch), deadline)
+    except KafkaException as failure:
+        tried, needs = f"reading the offsets of group '{group}'", [Right("DESCRIBE", "group", group)]
+        raise admin.explained(watch, failure, tried, needs) from failure
     return {partition_id(place): Offset(place.offset) for place in found if place.offset >= 0}
 
 
-def _exists(admin: Admin, group: GroupName) -> bool:
-    tried, needs = f"describing group '{group}'", [Right("DESCRIBE", "group", group)]
+def _committed(
+    admin: Admin, group: GroupName, partitions: Collection[PartitionId], watch: ConnectionWatch
+) -> list[TopicPartition]:
+    places = [TopicPartition(*partition) for partition in partitions]
+    consumer = Consumer(client_options(admin.settings, group__id=group, enable__auto__commit=False, error_cb=watch))
     try:
-        admin.ask_each(admin.client.describe_consumer_groups, [group], tried=tried, needs=needs)
-    except GroupNotFound:
-        return False
-    return True
+        return consumer.committed(places, min(TURN, admin.settings.timeout))
+    finally:
+        consumer.poll(0)
+        consumer.close()
 
 
 def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId, Offset]) -> None:
@@ -86,40 +99,26 @@ def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId,
     request = [ConsumerGroupTopicPartitions(group, places)]
 
     def commit() -> None:
-        answers = admin.ask_each(admin.client.alter_consumer_group_offsets, request, tried=tried, needs=needs)
+        answers = admin.ask(AdminClient.alter_consumer_group_offsets, request, tried=tried, needs=needs)
         for place in (place for answer in answers.values() for place in answer.topic_partitions):
             if place.error is not None:
                 raise KafkaException(place.error)
 
     with translated(tried, needs=needs, user=admin.user):
-        when_coordinator_settles(commit, time.monotonic() + admin.settings.timeout)
+        until_answered(commit, time.monotonic() + admin.settings.timeout)
 
 
 def _listed(admin: Admin, partitions: Collection[PartitionId], spec: OffsetSpec) -> Offsets:
     if not partitions:
         return {}
     needs = _rights("DESCRIBE", partitions)
-    found = admin.ask_each(
-        admin.client.list_offsets,
+    found = admin.ask(
+        AdminClient.list_offsets,
         {TopicPartition(*partition): spec for partition in partitions},
         tried=f"reading offsets of {', '.join(right.name for right in needs)}",
         needs=needs,
     )
     return {partition_id(place): Offset(info.offset) for place, info in found.items()}
-
-
-@contextmanager
-def _namesake(admin: Admin, group: GroupName) -> Iterator[Consumer]:
-    watch = ConnectionWatch()
-    consumer = Consumer(client_options(admin.settings, group__id=group, enable__auto__commit=False, error_cb=watch))
-    try:
-        yield consumer
-    except KafkaException as failure:
-        consumer.poll(0)
-        tried, needs = f"reading the offsets of group '{group}'", [Right("DESCRIBE", "group", group)]
-        raise admin.explained(watch, failure, tried, needs) from failure
-    finally:
-        consumer.close()
 
 
 def _rights(operation: str, partitions: Collection[PartitionId]) -> list[Right]:

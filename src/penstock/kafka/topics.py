@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 
-from confluent_kafka.admin import NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from penstock.config import Settings
 from penstock.errors import OperationTimedOut, TopicExists, TopicNotFound, UsageError
@@ -34,7 +34,7 @@ def create_topic(
         config=dict(settings or {}),
     )
     needs = [Right("CREATE", "topic", name)]
-    admin.ask_each(admin.client.create_topics, [new], tried=f"creating topic '{name}'", needs=needs)
+    admin.order(AdminClient.create_topics, [new], tried=f"creating topic '{name}'", needs=needs)
     _await_leaders(admin, name)
 
 
@@ -57,7 +57,7 @@ def ensure_topic(
 def add_partitions(admin: Admin, name: str, total: int) -> None:
     """Let a topic have more partitions than it has."""
     tried, needs = f"adding partitions to topic '{name}'", [Right("ALTER", "topic", name)]
-    admin.ask_each(admin.client.create_partitions, [NewPartitions(name, total)], tried=tried, needs=needs)
+    admin.order(AdminClient.create_partitions, [NewPartitions(name, total)], tried=tried, needs=needs)
     _await_leaders(admin, name)
 
 
@@ -65,7 +65,7 @@ def delete_topic(admin: Admin, name: str) -> None:
     """Delete a topic and its records; TopicNotFound has a hint with the closest name."""
     tried, needs = f"deleting topic '{name}'", [Right("DELETE", "topic", name)]
     try:
-        admin.ask_each(admin.client.delete_topics, [name], tried=tried, needs=needs)
+        admin.order(AdminClient.delete_topics, [name], tried=tried, needs=needs)
     except TopicNotFound:
         read_cluster(admin).layouts(name)
         raise
