@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from penstock.schemas.misreading import Kind, Misreading, Roles, misreadings
+from penstock.schemas.avro.misreading import Kind, Misreading, Roles, misreadings
 from penstock.schemas.registry.protocol import RegisteredSchema
 from penstock.schemas.schema import Schema
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import RecordInvalid, RecordUndecodable, SchemaIncompatible
 from penstock.schemas import AvroCodec, MemoryRegistry, RegisteredSchema, Schema
+from penstock.schemas.avro.misreading import Kind, misreadings
 from penstock.schemas.evolution import Compatibility, reasons_against
-from penstock.schemas.misreading import Kind, misreadings
 from tests.unit.schemas.strategies import evolved, record_schemas, same, values
 
 
@@ -176,7 +176,7 @@ def test_old_readers_read_new_records_and_the_other_way_round() -> None:
 
 
 def test_a_reader_that_cannot_read_a_record_says_so() -> None:
-    with pytest.raises(RecordUndecodable, match="cannot be read with the wanted schema"):
+    with pytest.raises(RecordUndecodable, match="wanted schema: c: the written schema lacks the field"):
         read_as(ADDS_REQUIRED, OLD, {"a": 1, "b": "x"})
 
 
@@ -223,4 +223,5 @@ def test_a_schema_that_is_called_compatible_reads_every_record_of_the_other(data
     assert isinstance(read, dict)
     old, new = ({item["name"]: item["type"] for item in json.loads(it.text)["fields"]} for it in (writer, reader))
     assert set(read) == set(new)
-    assert all(same(read[name], value[name]) for name in new if new[name] == old.get(name) and name != "again")
+    kept = [name for name in new if new[name] == old.get(name) and writer.name not in json.dumps(new[name])]
+    assert all(same(read[name], value[name]) for name in kept)

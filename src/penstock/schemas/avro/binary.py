@@ -12,6 +12,7 @@ from penstock.errors import RecordInvalid, RecordUndecodable
 from penstock.schemas.avro.compiled import UNSURE, compile_writer
 from penstock.schemas.avro.fast import READ_FAILURES, READ_OPTIONS, read_data
 from penstock.schemas.avro.misfit import first_misfit
+from penstock.schemas.avro.misreading import Roles, misreadings
 from penstock.schemas.avro.model import RecordType, Type, every_type
 from penstock.schemas.avro.plain import WRITE_FAILURES, write_plainly
 from penstock.schemas.avro.prepared import prepare
@@ -20,7 +21,7 @@ from penstock.schemas.avro.skim import Unreadable, needs_skim, skim
 
 _PAD = b"\0"
 _SHOWN = 200
-_READ_FAILURES: tuple[type[Exception], ...] = (*READ_FAILURES, SchemaResolutionError, Unreadable)
+_READ_FAILURES: tuple[type[Exception], ...] = (*READ_FAILURES, Unreadable)
 
 
 def writer(root: Type, header: bytes) -> Callable[[object], bytes]:
@@ -67,6 +68,8 @@ def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[byte
             if goes_first:
                 skim(data, start, root)
             value = read_data(stream, node, named, wanted_node, READ_OPTIONS)
+        except SchemaResolutionError as error:
+            raise _unresolved(wanted or root, root, error) from error
         except _READ_FAILURES as error:
             raise _undecodable(data, start, root, error) from error
         if stream.tell() != len(data):
@@ -77,13 +80,20 @@ def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[byte
 
 
 def _undecodable(data: bytes, start: int, root: Type, error: Exception | None) -> RecordUndecodable:
-    if isinstance(error, SchemaResolutionError):
-        return RecordUndecodable(f"the record cannot be read with the wanted schema: {str(error)[:_SHOWN]}")
     try:
         skim(data, start, root)
     except Unreadable as found:
         return RecordUndecodable(str(found), hint="the message is damaged, or was written with another schema")
-    return RecordUndecodable(f"the record cannot be read: {str(error)[:_SHOWN]}")
+    return RecordUndecodable(f"the record cannot be read: {str(error or 'it has another length')[:_SHOWN]}")
+
+
+def _unresolved(wanted: Type, root: Type, error: SchemaResolutionError) -> RecordUndecodable:
+    reason = next(iter(misreadings(wanted, root, Roles(reader="wanted", writer="written"))), None)
+    why = f"{reason.place.field}: {reason.message}" if reason else str(error)[:_SHOWN]
+    return RecordUndecodable(
+        f"the record cannot be read with the wanted schema: {why}",
+        hint="read it with a schema that is compatible with the one that wrote it, or with none of your own",
+    )
 
 
 def _has_mutable_default(root: Type) -> bool:

@@ -98,7 +98,7 @@ class _Compiler:
             "real": struct.Struct("<f").pack,
             "varint": varint,
         }
-        self._functions: dict[int, str] = {}
+        self._functions: dict[Type, str] = {}
         self._count = 0
 
     def writer(self, avro_type: Type) -> Write:
@@ -106,9 +106,9 @@ class _Compiler:
         return write
 
     def _function(self, avro_type: Type) -> str:
-        if id(avro_type) not in self._functions:
-            self._functions[id(avro_type)] = self._made(avro_type)
-        return self._functions[id(avro_type)]
+        if avro_type not in self._functions:
+            self._functions[avro_type] = self._made(avro_type)
+        return self._functions[avro_type]
 
     def _made(self, avro_type: Type) -> str:
         match avro_type:
@@ -185,10 +185,8 @@ class _Compiler:
 
 
 def _logical_writer(logical: Logical, prepare: Callable[[Any], Any], write: Write) -> Write:
-    usual = _LOGICAL_TAKES[logical.name][0]
-
-    def write_logical(value: Any) -> bytes:  # noqa: ANN401 - its type is what is checked
-        if type(value) is not usual or logical_misfit(value, logical):
+    def write_logical(value: object) -> bytes:
+        if logical_misfit(value, logical):
             raise Unsure
         return write(prepare(value))
 

@@ -22,6 +22,7 @@ READ_FAILURES: tuple[type[Exception], ...] = (
     AttributeError,
     EOFError,
     LookupError,
+    RecursionError,
     StopIteration,
     TypeError,
     ValueError,

@@ -57,9 +57,11 @@ class Misfit(NamedTuple):
 
 def first_misfit(value: Value, avro_type: Type, path: str = "") -> Misfit | None:
     """The first value in a record that does not fit its type, or nothing; `path` is where the record stands."""
-    if _is_deeper(value, MAX_DEPTH):
-        return Misfit(path, f"the value is nested deeper than {MAX_DEPTH} levels, or holds itself")
-    return _misfit(value, avro_type, path)
+    too_deep = Misfit(path, f"the value is nested deeper than {MAX_DEPTH} levels, or holds itself")
+    try:
+        return too_deep if _is_deeper(value, MAX_DEPTH) else _misfit(value, avro_type, path)
+    except RecursionError:
+        return too_deep
 
 
 def _is_deeper(value: Value, levels: int) -> bool:
@@ -256,7 +258,6 @@ def _no_branch(value: Value, union: UnionType, path: str) -> Misfit:
 def _likely_branch(value: Value, union: UnionType) -> Type | None:
     if isinstance(value, Mapping):
         records = [branch for branch in union.branches if isinstance(branch, RecordType)]
-        alike = {id(record): len({field.name for field in record.fields} & set(value)) for record in records}
-        return max(records, key=lambda record: alike[id(record)], default=None)
+        return max(records, key=lambda record: sum(field.name in value for field in record.fields), default=None)
     kind = ArrayType if isinstance(value, list) else ()
     return next((branch for branch in union.branches if isinstance(branch, kind)), None)

@@ -132,16 +132,28 @@ def children(avro_type: Type) -> Iterator[Type]:
 
 def is_recursive(root: Type) -> bool:
     """Whether a value of this type may hold another value of the same type, and so on without end."""
-    return any(inner is outer for outer in every_type(root) for child in children(outer) for inner in every_type(child))
+    done: set[Type] = set()
+    outer: set[Type] = set()
+
+    def leads_back(avro_type: Type) -> bool:
+        if avro_type in outer or avro_type in done:
+            return avro_type in outer
+        outer.add(avro_type)
+        found = any(leads_back(child) for child in children(avro_type))
+        outer.remove(avro_type)
+        done.add(avro_type)
+        return found
+
+    return leads_back(root)
 
 
 def every_type(root: Type) -> Iterator[Type]:
     """The type and all types inside it, each once."""
-    seen: set[int] = set()
+    seen: set[Type] = set()
     waiting = [root]
     while waiting:
         avro_type = waiting.pop()
-        if id(avro_type) not in seen:
-            seen.add(id(avro_type))
+        if avro_type not in seen:
+            seen.add(avro_type)
             yield avro_type
             waiting.extend(children(avro_type))

@@ -55,7 +55,10 @@ def _reads_past_the_end(avro_type: Type) -> bool:
 def skim(data: bytes, start: int, root: Type) -> None:
     """Walk over the one datum that begins at `start` and must end with the message; Unreadable says where not."""
     walk = _Walk(data, start)
-    walk.over(root, "", 0)
+    try:
+        walk.over(root, "", 0)
+    except RecursionError as error:
+        raise Unreadable("", walk.position, "records are nested too deeply") from error
     if walk.position != len(data):
         raise Unreadable("", walk.position, f"{len(data) - walk.position} bytes follow the end of the record")
 

@@ -84,10 +84,10 @@ class _Comparison:
 
     def __init__(self, roles: Roles) -> None:
         self._reader, self._writer = roles.reader, roles.writer
-        self._known: dict[tuple[int, int], list[Misreading]] = {}
+        self._known: dict[tuple[Type, Type], list[Misreading]] = {}
 
     def of(self, reader: Type, writer: Type, place: Place) -> list[Misreading]:
-        pair = (id(reader), id(writer))
+        pair = (reader, writer)
         if pair not in self._known:
             self._known[pair] = []
             self._known[pair] = list(self._compared(reader, writer, place))
