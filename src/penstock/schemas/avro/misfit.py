@@ -248,11 +248,10 @@ def _no_branch(value: Value, union: UnionType, path: str) -> Misfit:
     others = [branch for branch in union.branches if type_name(branch) != "null"]
     likely = others[0] if len(others) == 1 else _likely_branch(value, union)
     found = likely and _misfit(value, likely, path)
-    if found and (found.path != path or len(others) > 1):
-        return found
-    if found:
-        return found._replace(message=f"{found.message}, nor null") if len(union.branches) > 1 else found
-    return Misfit(path, f"{shown(value)} is not {' or '.join(map(type_name, union.branches))}")
+    if not found:
+        return Misfit(path, f"{shown(value)} is not {' or '.join(map(type_name, union.branches))}")
+    is_nullable = len(others) == 1 < len(union.branches)
+    return found._replace(message=f"{found.message}, nor null") if is_nullable and found.path == path else found
 
 
 def _likely_branch(value: Value, union: UnionType) -> Type | None:
