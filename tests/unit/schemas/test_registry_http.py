@@ -28,6 +28,8 @@ from penstock.errors import (
 from penstock.local.ports import free_ports
 from penstock.local.secure.certificates import ensure_certificates
 from penstock.schemas import Schema, connect_registry
+from penstock.schemas.evolution import Compatibility
+from penstock.schemas.registry.admin import RegistryAdmin
 
 JSON = "application/vnd.schemaregistry.v1+json"
 TEXT = Schema.from_text('"string"')
@@ -295,6 +297,40 @@ def test_references_in_a_circle_are_told() -> None:
     }
     with serving(always(200, answer)) as server, pytest.raises(SchemaError, match="refers to itself"):
         connect_registry(settings(server.url)).by_id(1)
+
+
+def test_a_registry_that_compares_with_one_version_at_a_time_is_asked_for_the_newest() -> None:
+    def karapace(_method: str, path: str) -> tuple[int, str, bytes]:
+        return (200, JSON, b'{"is_compatible": false}') if path.endswith("/latest") else (404, JSON, b"")
+
+    with serving(karapace) as server:
+        assert not RegistryAdmin(settings(server.url)).accepts("orders-value", TEXT)
+        assert server.asked[-1] == "POST /compatibility/subjects/orders-value/versions/latest"
+
+
+def test_the_registrys_rule_holds_where_a_subject_has_none_of_its_own() -> None:
+    def without_its_own(_method: str, path: str) -> tuple[int, str, bytes]:
+        if path == "/config":
+            return 200, JSON, b'{"compatibilityLevel": "FORWARD"}'
+        return 404, JSON, b'{"error_code": 40408, "message": "none of its own"}'
+
+    with serving(without_its_own) as server:
+        assert RegistryAdmin(settings(server.url)).compatibility("orders-value") is Compatibility.FORWARD
+
+
+@pytest.mark.parametrize("body", [{"compatibilityLevel": "SOMETIMES"}, {"is_compatible": "no"}, {"subjects": []}, 5])
+def test_an_administrator_is_told_what_is_no_registry(body: Any) -> None:
+    with serving(always(200, body)) as server:
+        admin = RegistryAdmin(settings(server.url))
+        asked: list[Callable[[], object]] = [
+            admin.subjects,
+            lambda: admin.versions("a"),
+            lambda: admin.compatibility("a"),
+            lambda: admin.accepts("a", TEXT),
+        ]
+        for ask in asked:
+            with pytest.raises(RegistryRefused, match="does not answer as a schema registry"):
+                ask()
 
 
 def by_id(url: str) -> Any:
