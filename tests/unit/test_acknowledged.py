@@ -24,7 +24,7 @@ def a_delivery(batch: Batch) -> Delivery:
 async def test_a_batch_is_done_when_all_its_records_are_settled() -> None:
     batch = Batch(asyncio.get_running_loop())
     first, second = a_delivery(batch), a_delivery(batch)
-    waiting = asyncio.create_task(batch.wait(10))
+    waiting = asyncio.create_task(batch.wait())
     await asyncio.sleep(0)
     first.settle()
     await asyncio.sleep(0)
@@ -35,10 +35,11 @@ async def test_a_batch_is_done_when_all_its_records_are_settled() -> None:
     assert isinstance(second.error, DeliveryFailed)
 
 
-async def test_a_batch_waits_no_longer_than_told() -> None:
+async def test_who_waits_for_a_batch_can_be_woken_before_it_is_done() -> None:
     batch = Batch(asyncio.get_running_loop())
     delivery = a_delivery(batch)
-    await batch.wait(0.01)
+    asyncio.get_running_loop().call_soon(batch.wake)
+    await batch.wait()
     assert not delivery.settled
     assert batch.missing == 1
 
@@ -48,7 +49,7 @@ async def test_several_batches_may_wait_for_one_record() -> None:
     delivery = a_delivery(first)
     delivery.join(second)
     delivery.settle()
-    await asyncio.gather(first.wait(10), second.wait(10))
+    await asyncio.gather(first.wait(), second.wait())
 
 
 async def test_a_settled_record_is_not_waited_for() -> None:
@@ -56,7 +57,7 @@ async def test_a_settled_record_is_not_waited_for() -> None:
     delivery = a_delivery(first)
     delivery.settle()
     delivery.join(second)
-    await second.wait(10)
+    await second.wait()
 
 
 async def test_what_does_not_fit_into_the_bound_is_refused_whole() -> None:

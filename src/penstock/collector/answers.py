@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -51,7 +51,7 @@ class BatchResult(msgspec.Struct):
     events: list[EventResult]
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """An HTTP answer in JSON."""
 
     status: int

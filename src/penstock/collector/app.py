@@ -30,7 +30,7 @@ from penstock.kafka.acknowledged import AcknowledgedProducer
 EVENTS_PATH = "/events"
 TOPICS_PATH = "/topics/"
 
-_LOOK_SECONDS = 1.0
+_LOOK_SECONDS = 0.25
 _log = logging.getLogger(__name__)
 
 
@@ -90,7 +90,7 @@ class CollectorApp:
     async def _look_around(self) -> None:
         while True:
             self._metrics.share(self._producer.bytes_underway)
-            self._intake.bodies.stop_the_late()
+            self._intake.tick()
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _post(self, topic: str, scope: Scope, receive: Receive, send: Send) -> None:

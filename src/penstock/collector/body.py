@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from time import monotonic
+from dataclasses import dataclass
 from typing import cast
 
 from starlette.types import Message, Receive
 
 from penstock.collector.compression import unpacked
+from penstock.collector.deadlines import Deadlines
 from penstock.collector.refusals import Busy, NotJson, TooLarge, TooSlow
 
 Headers = Mapping[bytes, bytes]
@@ -31,49 +31,33 @@ class Memory:
 
 @dataclass(frozen=True)
 class BodyReader:
-    """Reads bodies of at most `limit` bytes, also after decompression, each within `seconds`.
-
-    The time is kept by whoever calls `stop_the_late` now and then: a timer of its own would cost every request.
-    """
+    """Reads bodies of at most `limit` bytes, also after decompression, each before its deadline."""
 
     limit: int
-    seconds: float
+    deadlines: Deadlines
     memory: Memory
-    _since: dict[asyncio.Task[object], float] = field(default_factory=dict)
-    _late: set[asyncio.Task[object]] = field(default_factory=set)
+    loop: asyncio.AbstractEventLoop
 
     async def read(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body, decompressed."""
         self._check_length(headers)
-        body = await self._read_in_time(receive)
-        self._check(len(body))
-        encoding = headers.get(b"content-encoding")
-        return body if encoding is None else unpacked(body, encoding.decode("latin-1"), self.limit)
-
-    def stop_the_late(self) -> None:
-        """Cancel every reading that takes too long; its request is answered with TooSlow."""
-        began_before = monotonic() - self.seconds
-        for task, began in list(self._since.items()):
-            if began > began_before:
-                break
-            self._late.add(task)
-            task.cancel()
-
-    async def _read_in_time(self, receive: Receive) -> bytes:
-        task = cast("asyncio.Task[object]", asyncio.current_task())
-        self._since[task] = monotonic()
+        task = cast("asyncio.Task[object]", asyncio.current_task(self.loop))
+        deadline = self.deadlines.start(task.cancel)
         try:
             message = await receive()
             body = _part(message)
-            return body + await self._rest(len(body), receive) if message.get("more_body") else body
+            if message.get("more_body"):
+                body += await self._rest(len(body), receive)
         except asyncio.CancelledError:
-            if task not in self._late:
+            if self.deadlines.stop(deadline):
                 raise
             task.uncancel()
-            raise TooSlow(f"the body did not arrive within {self.seconds:g} seconds") from None
+            raise TooSlow(f"the body did not arrive within {self.deadlines.seconds:g} seconds") from None
         finally:
-            del self._since[task]
-            self._late.discard(task)
+            self.deadlines.stop(deadline)
+        self._check(len(body))
+        encoding = headers.get(b"content-encoding")
+        return body if encoding is None else unpacked(body, encoding.decode("latin-1"), self.limit)
 
     async def _rest(self, size: int, receive: Receive) -> bytes:
         rest, more = bytearray(), True

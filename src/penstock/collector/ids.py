@@ -11,16 +11,17 @@ from penstock.collector.refusals import BadId
 MAX_ID_LENGTH = 200
 
 _VISIBLE = re.compile(rb"[!-~]{1,%d}" % MAX_ID_LENGTH)
-_VERSION = 0x7000
+_VERSION = 0x7000_0000
 _VARIANT = 0x8000
+_RANDOM_BITS = 0x0FFF_3FFF
 _COUNTER_BITS = 47
 
 
 def new_ids(count: int) -> list[str]:
     """So many new ids, in ascending order: RFC 9562's version 7 with a counter that starts at random."""
-    milliseconds = time_ns() // 1_000_000
-    head = f"{milliseconds << 16 | _VERSION | getrandbits(12):016x}"
-    prefix = f"{head[:8]}-{head[8:12]}-{head[12:]}-{_VARIANT | getrandbits(14):04x}-"
+    milliseconds, chance = time_ns() // 1_000_000, getrandbits(28)
+    head = f"{milliseconds << 32 | _VERSION | chance & _RANDOM_BITS | _VARIANT:020x}"
+    prefix = f"{head[:8]}-{head[8:12]}-{head[12:16]}-{head[16:]}-"
     start = getrandbits(_COUNTER_BITS)
     return [f"{prefix}{start + index:012x}" for index in range(count)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import time_ns
@@ -9,6 +10,7 @@ from time import time_ns
 from penstock.collector.answers import Answer, EventResult, Tally, answer, tally
 from penstock.collector.body import BodyReader, Memory
 from penstock.collector.config import CollectorSettings
+from penstock.collector.deadlines import Deadlines
 from penstock.collector.ids import derived_id, key_from, new_ids
 from penstock.collector.keys import Keyring
 from penstock.collector.metrics import Metrics
@@ -36,8 +38,14 @@ class Intake:
         self._settings = settings
         self._metrics = metrics
         self._keyring = Keyring(settings, topics)
-        self.bodies = BodyReader(settings.max_body, settings.read_within, Memory(settings.buffer))
-        self._dispatch = Dispatch(producer, window, settings.dead_letters)
+        self._reading, self._waiting = Deadlines(settings.read_within), Deadlines(settings.answer_within)
+        self._bodies = BodyReader(settings.max_body, self._reading, Memory(settings.buffer), asyncio.get_running_loop())
+        self._dispatch = Dispatch(producer, self._waiting, window, settings.dead_letters)
+
+    def tick(self) -> None:
+        """Answer those whose time is over; somebody calls it several times a second."""
+        self._reading.tick()
+        self._waiting.tick()
 
     async def take(self, post: Post) -> Answer:
         """Answer a POST, or raise the Refusal that is its answer."""
@@ -45,7 +53,7 @@ class Intake:
         client = self._keyring.client(post.headers)
         topic = client.topic(post.topic)
         client.check_rate()
-        arrival = Arrival(topic, client.name, post, moment(time_ns() // 1_000_000))
+        arrival = Arrival(topic, client.name, post, _now())
         # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
         parsed = await self._parse(post, arrival)
         client.count(len(parsed.events))
@@ -54,7 +62,7 @@ class Intake:
         single = parsed.single
         del parsed  # only what is underway is in memory while Kafka is waited for
         # 4. Wait until all in-sync replicas have them.
-        await shipment.wait(self._settings.answer_within)
+        await shipment.wait()
         # 5. Say what became of each.
         results = shipment.results()
         counts = tally(results)
@@ -63,7 +71,7 @@ class Intake:
 
     async def _parse(self, post: Post, arrival: Arrival) -> Parsed:
         content_type = post.headers.get(b"content-type", JSON.encode()).decode("latin-1")
-        body = await self.bodies.read(post.headers, post.receive)
+        body = await self._bodies.read(post.headers, post.receive)
         try:
             return parse_body(body, content_type, arrival.topic.shape, self._settings.max_events)
         except NotJson as error:
@@ -75,7 +83,7 @@ class Intake:
         shipment = Shipment(self._dispatch, arrival)
         shipment.reject(body, error, *new_ids(1))
         shipment.send()
-        await shipment.wait(self._settings.answer_within)
+        await shipment.wait()
         if shipment.results()[0].status != "rejected":
             raise Busy(f"{error.message}, and it could not be kept: Kafka does not acknowledge", hint="send it again")
 
@@ -103,7 +111,13 @@ class Intake:
                     self._metrics.not_taken(result.error.code)
 
 
+def _now() -> str:
+    """This moment in UTC, ISO 8601 with milliseconds."""
+    seconds, nanoseconds = divmod(time_ns(), 1_000_000_000)
+    return f"{_second(seconds)}.{nanoseconds // 1_000_000:03}Z"
+
+
 @lru_cache(maxsize=1)
-def moment(milliseconds: int) -> str:
-    """A moment since 1970 in UTC, ISO 8601 with milliseconds; many requests share one."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _second(seconds: int) -> str:
+    """A second since 1970 as text; all requests within it share the work."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").removesuffix("+00:00")

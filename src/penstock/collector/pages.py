@@ -71,5 +71,5 @@ async def _not_served(request: Request, error: Exception) -> Response:
     refused: Refusal = WrongMethod(f"{path:.100} is read with GET", allowed="GET, HEAD")
     if not wrong_method:
         refused = NoSuchPath(f"nothing is served at {path:.100}", hint="/docs describes what is")
-    status, body, headers = refusal(refused)
-    return Response(body, status, dict(headers), "application/json")
+    answer = refusal(refused)
+    return Response(answer.body, answer.status, dict(answer.headers), "application/json")

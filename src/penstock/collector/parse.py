@@ -26,7 +26,7 @@ class Rejected(NamedTuple):
     error: RecordInvalid
 
 
-class Parsed(NamedTuple):
+class Parsed(msgspec.Struct):
     """The events of a body in their order; `single` tells one object from an array or lines with one event."""
 
     events: list[Event | Rejected]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+import msgspec
 from starlette.types import Receive
 
 from penstock.collector.body import Headers
 
 
-class Post(NamedTuple):
+class Post(msgspec.Struct, frozen=True, gc=False):
     """Where a POST's path leads, what its head says, who sends it, and its body unread."""
 
     topic: str

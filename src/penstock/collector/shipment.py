@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+
+import msgspec
 
 from penstock.collector.answers import EventResult, EventStatus, Problem, problem
 from penstock.collector.dead_letters import Sender, dead_letter
+from penstock.collector.deadlines import Deadlines
 from penstock.collector.post import Post
 from penstock.collector.shape import Event
 from penstock.collector.topics import Topic
@@ -22,7 +24,7 @@ _LATE = Problem(
 )
 
 
-class Arrival(NamedTuple):
+class Arrival(msgspec.Struct, frozen=True, gc=False):
     """Where a request's events go, whose they are, how they were sent, and when they came."""
 
     topic: Topic
@@ -39,9 +41,10 @@ class Arrival(NamedTuple):
 
 @dataclass(frozen=True)
 class Dispatch:
-    """What all shipments share: the producer, the ids taken lately, and where rejected events are kept."""
+    """What all shipments share: the producer, when to answer, ids taken lately, and where rejected events are kept."""
 
     producer: AcknowledgedProducer
+    deadlines: Deadlines
     window: Window
     dead_letters: str | None
 
@@ -104,9 +107,13 @@ class Shipment:
         for key, place in self._first_places.items():
             self._remember(key, place)
 
-    async def wait(self, seconds: float) -> None:
-        """Wait for Kafka's word on all events, for so long at the most; what is late is remembered by its id."""
-        await self._batch.wait(seconds)
+    async def wait(self) -> None:
+        """Wait for Kafka's word on all events, until the deadline; what is late is remembered by its id."""
+        deadline = self._dispatch.deadlines.start(self._batch.wake)
+        try:
+            await self._batch.wait()
+        finally:
+            self._dispatch.deadlines.stop(deadline)
         if self._batch.missing:
             for place in self._record_places:
                 if place not in self._rejections:

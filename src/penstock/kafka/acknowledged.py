@@ -97,16 +97,11 @@ class Batch:
         self._loop = loop
         self._done: asyncio.Future[None] | None = None
 
-    async def wait(self, timeout: float) -> None:  # noqa: ASYNC109 - asyncio.timeout costs a tenth of a request
-        """Return when every record is settled or the time is over."""
-        if not self.missing:
-            return
-        self._done = self._loop.create_future()
-        alarm = self._loop.call_later(timeout, self.wake)
-        try:
+    async def wait(self) -> None:
+        """Return when every record is settled, or when somebody calls `wake`."""
+        if self.missing:
+            self._done = self._loop.create_future()
             await self._done
-        finally:
-            alarm.cancel()
 
     def wake(self) -> None:
         """Let the caller go on."""
