@@ -127,6 +127,19 @@ def test_a_member_stays_in_the_group_while_it_works_and_shares_its_partitions_me
     assert len(seen) + len(second.seen) <= 301, "only the record at work may be read twice"
 
 
+@pytest.mark.parametrize("assignment", ["eager", "cooperative"])
+def test_a_partition_that_left_while_its_member_was_at_work_is_read_when_it_comes_back(
+    shared: str, settings: Settings, assignment: str
+) -> None:
+    given = {"settings": settings, "options": IMPATIENT, "assignment": assignment}
+    with Consumer(shared, shared, timeout=3, **given) as slow:
+        seen = {next(slow).origin}
+        with Consumer(shared, shared, **given) as guest:
+            seen.add(next(guest).origin)
+        seen.update(record.origin for record in slow)
+    assert seen == set(everything(shared))
+
+
 @pytest.fixture
 def sleeper(shared: str, settings: Settings) -> Iterator[None]:
     """A foreign member that joined the group and polls no more, so that every rebalance waits for it."""

@@ -65,6 +65,8 @@ class Rebalance:
         self._tell(self._callbacks.on_lost, places)
 
     def _let_go(self, places: Sequence[TopicPartition]) -> None:
+        """Forget partitions, and that they may be paused, which librdkafka would still know when they come back."""
+        self._session.handle.resume(list(places))
         partitions = [partition_id(place) for place in places]
         self._session.progress.forget(partitions)
         self._fetcher.drop(partitions)
