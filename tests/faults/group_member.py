@@ -15,7 +15,7 @@ from penstock import Consumer
 
 BATCH = 100
 WORK_SECONDS = 0.04
-COMMIT_SECONDS = 0.3
+COMMIT_SECONDS = 1.0
 QUICK = {"session.timeout.ms": 6000}
 
 
