@@ -19,6 +19,8 @@ from tests.conftest import RunCommand, Running
 pytestmark = pytest.mark.faults
 
 PATIENCE = 60
+REPLICATION_SECONDS = 2
+"""A new coordinator knows a commit only once the followers have heard that all of them have it."""
 
 
 @pytest.fixture
@@ -57,6 +59,7 @@ def test_a_group_is_found_again_after_its_coordinator_was_killed(cluster: Runnin
     group, place = GroupName(f"{topic}-group"), PartitionId(TopicName(topic), Partition(0))
     commit_offsets(admin, group, {place: Offset(0)})
     killed = describe_group(admin, group).coordinator.split()[1]
+    time.sleep(REPLICATION_SECONDS)
     cluster.kill(f"kafka-{killed}")
     found = describe_group(admin, group)
     assert found.coordinator.split()[1] != killed

@@ -28,13 +28,12 @@ def list_brokers(as_json: JsonOption = False) -> None:
 
     Example: penstock brokers list
     """
-    chosen = settings()
-    with Admin(chosen) as admin:
+    with Admin(settings()) as admin:
         cluster = read_cluster(admin)
-    try:
-        disks, note = read_log_dirs(chosen), ""
-    except (NotAuthorized, KafkaRefused) as error:
-        disks, note = [], error.message
+        try:
+            disks, note = read_log_dirs(admin), ""
+        except (NotAuthorized, KafkaRefused) as error:
+            disks, note = [], error.message
     rows = [(broker, [disk for disk in disks if disk.broker == broker.id]) for broker in cluster.brokers]
     if as_json:
         show_json({"cluster": cluster.id, "brokers": [_broker_json(broker, disks) for broker, disks in rows]})

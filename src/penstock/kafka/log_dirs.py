@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.config import Settings
 from penstock.errors import KafkaRefused, NotAuthorized
 from penstock.events.record import Partition, TopicName
-from penstock.kafka.cluster import BrokerId
+from penstock.kafka.admin import Admin
+from penstock.kafka.cluster import BrokerId, read_cluster
 from penstock.kafka.errors import Right, lacks
 from penstock.kafka.offsets import PartitionId
 from penstock.kafka.options import client_options
@@ -45,12 +45,14 @@ class LogDir:
     sizes: Mapping[PartitionId, int]
 
 
-def read_log_dirs(settings: Settings, topics: Sequence[str] | None = None) -> list[LogDir]:
+def read_log_dirs(admin: Admin, topics: Sequence[str] | None = None) -> list[LogDir]:
     """The directories of all brokers, with these topics or all; NotAuthorized or KafkaRefused where that cannot be."""
     from kafka.admin import KafkaAdminClient  # noqa: PLC0415 - a third of a second that other commands need not wait
     from kafka.errors import KafkaError  # noqa: PLC0415 - as above
 
-    options = second_client_options(client_options(settings))
+    settings = admin.settings
+    alive = ",".join(f"{broker.host}:{broker.port}" for broker in read_cluster(admin).brokers)
+    options = second_client_options({**client_options(settings), "bootstrap.servers": alive})
     milliseconds = int(settings.timeout * _MS)
     try:
         client = KafkaAdminClient(**options, bootstrap_timeout_ms=milliseconds, request_timeout_ms=milliseconds)
@@ -60,7 +62,7 @@ def read_log_dirs(settings: Settings, topics: Sequence[str] | None = None) -> li
             client.close()
     except (KafkaError, OSError) as failure:
         raise KafkaRefused(f"reading sizes on disk: {failure}", bootstrap=settings.bootstrap) from failure
-    return [_log_dir(answer["broker"], found) for answer in answers for found in _allowed(answer["log_dirs"], settings)]
+    return [_log_dir(answer["broker"], found) for answer in answers for found in _allowed(answer["log_dirs"], admin)]
 
 
 def second_client_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,11 +77,10 @@ def second_client_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return same
 
 
-def _allowed(found: list[dict[str, Any]], settings: Settings) -> list[dict[str, Any]]:
+def _allowed(found: list[dict[str, Any]], admin: Admin) -> list[dict[str, Any]]:
     """Kafka answers who may not ask with an empty list."""
     if not found:
-        user = str(settings.kafka.get("sasl.username", ""))
-        raise NotAuthorized(f"reading sizes on disk: {lacks(user, [Right('DESCRIBE', 'cluster')])}")
+        raise NotAuthorized(f"reading sizes on disk: {lacks(admin.user, [Right('DESCRIBE', 'cluster')])}")
     return found
 
 

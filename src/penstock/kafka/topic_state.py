@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from penstock.config import Settings
 from penstock.errors import KafkaRefused, NotAuthorized
 from penstock.events.record import Offset, TopicName
 from penstock.kafka.admin import Admin
@@ -71,7 +70,7 @@ def describe_topic(admin: Admin, name: str) -> TopicState:
     led = _with_leader(topic, layouts)
     first, end = first_offsets(admin, led), end_offsets(admin, led)
     notes: list[str] = []
-    sizes = _sizes(admin.settings, topic, notes)
+    sizes = _sizes(admin, topic, notes)
     settings = _settings(admin, topic, notes)
     return TopicState(topic, _states(topic, layouts, first, end, sizes), settings, tuple(notes))
 
@@ -90,9 +89,9 @@ def _summary(name: TopicName, layouts: tuple[Layout, ...], records: int) -> Topi
     )
 
 
-def _sizes(settings: Settings, topic: TopicName, notes: list[str]) -> LeaderSizes:
+def _sizes(admin: Admin, topic: TopicName, notes: list[str]) -> LeaderSizes:
     try:
-        found = read_log_dirs(settings, [topic])
+        found = read_log_dirs(admin, [topic])
     except (NotAuthorized, KafkaRefused) as error:
         notes.append(error.message)
         return {}
