@@ -96,6 +96,11 @@ class Ran:
     out: str
     err: str
 
+    @property
+    def lines(self) -> list[str]:
+        """What was printed, without blank lines and the padding of tables."""
+        return [" ".join(line.split()) for line in self.out.splitlines() if line.strip()]
+
 
 RunCommand = Callable[..., Ran]
 

@@ -21,11 +21,6 @@ from penstock.kafka.options import client_options
 RECORDS = 30
 
 
-def squeezed(table: str) -> list[str]:
-    """The lines of a table with single spaces."""
-    return [" ".join(line.split()) for line in table.splitlines() if line.strip()]
-
-
 @pytest.fixture
 def group(topic: str) -> str:
     return f"{topic}-group"
@@ -72,7 +67,7 @@ def _settled(found: Group) -> bool:
 
 @pytest.mark.usefixtures("three_members")
 def test_a_group_shows_coordinator_state_members_and_lag(run_command: Any, group: str, topic: str) -> None:
-    lines = squeezed(run_command("groups", "show", group).out)
+    lines = run_command("groups", "show", group).lines
     assert lines[0].startswith(f"{group}: stable, classic protocol, assignor range, coordinator broker 1 (")
     assert lines[0].endswith("lag 30")
     assert {line.split()[-1] for line in lines if " worker 127.0.0.1 " in line} == {f"{topic}/0", f"{topic}/1", "idle"}
@@ -101,7 +96,7 @@ def test_a_group_with_running_members_is_not_reset(run_command: Any, group: str,
 
 def test_groups_are_listed_with_state_members_and_lag(run_command: Any, group: str, place: Any) -> None:
     place(10, 20)
-    assert f"{group} empty classic 0 30" in squeezed(run_command("groups", "list").out)
+    assert f"{group} empty classic 0 30" in run_command("groups", "list").lines
     listed = {item["name"]: item for item in json.loads(run_command("groups", "list", "--json").out)}
     assert listed[group] == {"name": group, "state": "empty", "protocol": "classic", "members": 0, "lag": 30}
 
@@ -109,7 +104,7 @@ def test_groups_are_listed_with_state_members_and_lag(run_command: Any, group: s
 def test_a_reset_is_a_dry_run_first(run_command: Any, group: str, topic: str, place: Any) -> None:
     place(10, 20)
     dry = run_command("groups", "reset", group, "--to", "latest")
-    assert f"{topic} 0 10 30 +20 0" in squeezed(dry.out)
+    assert f"{topic} 0 10 30 +20 0" in dry.lines
     assert dry.out.splitlines()[-1] == "nothing was changed; add --execute to do it"
     assert place() == {0: 10, 1: 20}
 

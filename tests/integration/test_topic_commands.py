@@ -16,11 +16,6 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import read_cluster
 
 
-def squeezed(table: str) -> list[str]:
-    """The lines of a table with single spaces."""
-    return [" ".join(line.split()) for line in table.splitlines() if line.strip()]
-
-
 def test_a_topic_is_created_with_what_was_asked_for(run_command: Any, topic: str) -> None:
     words = ("--partitions", 3, "--retention", "36h", "--retention-bytes", "10GB", "--set", "cleanup.policy=compact")
     created = run_command("topics", "create", topic, *words)
@@ -33,7 +28,7 @@ def test_a_topic_is_created_with_what_was_asked_for(run_command: Any, topic: str
 def test_describe_shows_leader_replicas_offsets_count_and_size(run_command: Any, topic: str, fill: Any) -> None:
     run_command("topics", "create", topic, "--partitions", 2, "--retention", "7d")
     fill(topic, [b"x"] * 1234, partition=1)
-    lines = squeezed(run_command("topics", "describe", topic).out)
+    lines = run_command("topics", "describe", topic).lines
     assert lines[0].startswith(f"{topic}: 2 partitions, replication 1, 1,234 records, ")
     assert lines[0].endswith("on the leaders' disks")
     assert lines[1] == "partition leader replicas in sync first end records size"
@@ -53,7 +48,7 @@ def test_the_list_hides_kafkas_own_topics_unless_asked(run_command: Any, topic: 
     run_command("topics", "create", "__hidden-" + topic)
     fill(topic, [b"x"] * 5)
     listed = run_command("topics", "list")
-    assert f"{topic} 2 1 5 none" in squeezed(listed.out)
+    assert f"{topic} 2 1 5 none" in listed.lines
     assert "__hidden" not in listed.out
     assert "__hidden-" + topic in {
         item["name"] for item in json.loads(run_command("topics", "list", "--all", "--json").out)
@@ -80,7 +75,7 @@ def test_partitions_are_never_taken_away(run_command: Any, topic: str) -> None:
 def test_altered_settings_are_shown_before_and_after(run_command: Any, topic: str) -> None:
     run_command("topics", "create", topic, "--retention", "7d", "--set", "max.message.bytes=2000000")
     altered = run_command("topics", "alter", topic, "--retention", "1d", "--unset", "max.message.bytes")
-    lines = squeezed(altered.out)
+    lines = altered.lines
     assert "retention.ms 604800000 (7d) 86400000 (1d) topic" in lines
     assert "max.message.bytes 2000000 (2 MB) 1048588 (1 MB) default" in lines
 
@@ -132,7 +127,7 @@ def test_brokers_are_listed_with_what_they_keep(run_command: Any, topic: str) ->
 
 
 def test_broker_settings_have_a_source_and_advice_where_production_differs(run_command: Any) -> None:
-    lines = squeezed(run_command("brokers", "settings").out)
+    lines = run_command("brokers", "settings").lines
     assert any(line.startswith("log.retention.hours 168 (7d) default") for line in lines)
     assert any(line.startswith("delete.topic.enable false, or give") for line in lines)
     assert any("static file" in line for line in lines)
@@ -156,7 +151,7 @@ def test_a_plan_with_known_rates_explains_each_number(run_command: Any, topic: s
         "--processing-ms",
         0.1,
     )
-    lines = squeezed(run_command("topics", "plan", topic, *given).out)
+    lines = run_command("topics", "plan", topic, *given).lines
     assert lines[0] == f"{topic} needs 10 partitions"
     assert "p 20 MB/s One partition takes this in production, as you say." in lines
     assert any(

@@ -10,11 +10,11 @@ from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, ListCon
 
 from penstock.config.suggest import did_you_mean
 from penstock.errors import GroupNotFound
-from penstock.events.record import GroupName, Offset, Partition, TopicName
+from penstock.events.record import GroupName, Offset, TopicName
 from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import Cluster, is_internal, read_cluster
 from penstock.kafka.errors import Right, translate
-from penstock.kafka.offsets import Offsets, PartitionId, end_offsets, fetch_committed
+from penstock.kafka.offsets import Offsets, PartitionId, end_offsets, fetch_committed, partition_id
 
 _ASKED_AT_ONCE = 4
 _REBALANCING = (ConsumerGroupState.PREPARING_REBALANCING, ConsumerGroupState.COMPLETING_REBALANCING)
@@ -133,8 +133,7 @@ def _all(cluster: Cluster, topic: TopicName) -> list[PartitionId]:
 
 
 def _partitions(member: MemberDescription) -> list[PartitionId]:
-    places = member.assignment.topic_partitions
-    return sorted(PartitionId(TopicName(place.topic), Partition(place.partition)) for place in places)
+    return sorted(partition_id(place) for place in member.assignment.topic_partitions)
 
 
 def _group(name: GroupName, found: ConsumerGroupDescription, places: list[Place]) -> Group:
