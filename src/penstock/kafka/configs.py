@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,9 +18,14 @@ from confluent_kafka.admin import (
 )
 
 from penstock.config.secrets import HIDDEN
+from penstock.errors import NotAuthorized
 from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import BrokerId
 from penstock.kafka.errors import Right
+
+
+_SHOWN_SECONDS = 5.0
+_PAUSE = 0.05
 
 
 class Source(StrEnum):
@@ -73,7 +80,7 @@ def broker_settings(admin: Admin, brokers: Collection[BrokerId]) -> dict[BrokerI
 
 
 def alter_topic_settings(admin: Admin, topic: str, changes: Mapping[str, str | None]) -> None:
-    """Set these settings of a topic; None puts a setting back to its default."""
+    """Set these settings of a topic, and wait until they show; None puts a setting back to its default."""
     entries = [
         ConfigEntry(
             name, value, incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
@@ -86,6 +93,20 @@ def alter_topic_settings(admin: Admin, topic: str, changes: Mapping[str, str | N
         tried=f"changing the settings of topic '{topic}'",
         needs=[Right("ALTER_CONFIGS", "topic", topic)],
     )
+    _await_shown(admin, topic, changes)
+
+
+def _await_shown(admin: Admin, topic: str, changes: Mapping[str, str | None]) -> None:
+    """The controller has the change; the broker that is asked next learns of it a moment later."""
+    deadline = time.monotonic() + _SHOWN_SECONDS
+    with suppress(NotAuthorized):
+        while time.monotonic() < deadline and not _are_shown(topic_settings(admin, topic), changes):
+            time.sleep(_PAUSE)
+
+
+def _are_shown(found: Collection[Setting], changes: Mapping[str, str | None]) -> bool:
+    own = {setting.name: setting.value for setting in found if setting.source is Source.TOPIC}
+    return all(own.get(name) == value for name, value in changes.items())
 
 
 def _settings(entries: Mapping[str, ConfigEntry]) -> list[Setting]:
