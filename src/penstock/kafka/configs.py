@@ -23,7 +23,6 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import BrokerId
 from penstock.kafka.errors import Right
 
-
 _SHOWN_SECONDS = 5.0
 _PAUSE = 0.05
 
