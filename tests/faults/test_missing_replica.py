@@ -16,7 +16,7 @@ from penstock.kafka.topic_state import list_topics
 from penstock.kafka.topics import create_topic
 from tests.conftest import RunCommand, Running
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 PATIENCE = 60
 REPLICATION_SECONDS = 2
