@@ -18,7 +18,6 @@ from penstock.collector.intake import Intake
 from penstock.collector.metrics import Metrics
 from penstock.collector.openapi import describe
 from penstock.collector.pages import make_pages
-from penstock.collector.post import Post
 from penstock.collector.refusals import Busy, Refusal, WrongMethod
 from penstock.collector.shared_window import SharedWindow
 from penstock.collector.topics import Topic
@@ -99,7 +98,7 @@ class CollectorApp:
         try:
             if scope["method"] != "POST":
                 raise WrongMethod(f"events are sent with POST, not {scope['method']:.20}", allowed="POST")
-            answer = await self._intake.take(Post(topic, dict(scope["headers"]), address, receive))
+            answer = await self._intake.take(topic, dict(scope["headers"]), address, receive)
         except Refusal as error:
             answer = self._refused(error)
         except BufferFull as error:

@@ -40,13 +40,13 @@ class BodyReader:
 
     async def read(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body, decompressed."""
-        self._check_length(headers)
         task = cast("asyncio.Task[object]", asyncio.current_task(self.loop))
         deadline = self.deadlines.start(task.cancel)
         try:
             message = await receive()
             body = _part(message)
             if message.get("more_body"):
+                self._check_length(headers)
                 body += await self._rest(len(body), receive)
         except asyncio.CancelledError:
             if self.deadlines.stop(deadline):

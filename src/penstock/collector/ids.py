@@ -33,10 +33,3 @@ def key_from(header: bytes | None) -> str | None:
     if not _VISIBLE.fullmatch(header):
         raise BadId(f"the Idempotency-Key must be 1 to {MAX_ID_LENGTH} visible ASCII characters", hint="use a UUID")
     return header.decode("ascii")
-
-
-def derived_id(key: str | None, index: int, *, single: bool) -> str | None:
-    """The id that an event has by its request's Idempotency-Key: the key itself, or in a batch `<key>/<index>`."""
-    if key is None or single:
-        return key
-    return f"{key}/{index}"

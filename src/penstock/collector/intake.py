@@ -7,15 +7,16 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from time import time_ns
 
+from starlette.types import Receive
+
 from penstock.collector.answers import Answer, EventResult, Tally, answer, tally
-from penstock.collector.body import BodyReader, Memory
+from penstock.collector.body import BodyReader, Headers, Memory
 from penstock.collector.config import CollectorSettings
 from penstock.collector.deadlines import Deadlines
-from penstock.collector.ids import derived_id, key_from, new_ids
+from penstock.collector.ids import key_from, new_ids
 from penstock.collector.keys import Keyring
 from penstock.collector.metrics import Metrics
 from penstock.collector.parse import JSON, Parsed, Rejected, parse_body
-from penstock.collector.post import Post
 from penstock.collector.refusals import Busy, NotJson
 from penstock.collector.shipment import Arrival, Dispatch, Shipment
 from penstock.collector.topics import Topic
@@ -47,20 +48,20 @@ class Intake:
         self._reading.tick()
         self._waiting.tick()
 
-    async def take(self, post: Post) -> Answer:
+    async def take(self, topic_name: str, headers: Headers, address: str, receive: Receive) -> Answer:
         """Answer a POST, or raise the Refusal that is its answer."""
         # 1. Who sends, where to, and not too fast?
-        client = self._keyring.client(post.headers)
-        topic = client.topic(post.topic)
+        client = self._keyring.client(headers)
+        topic = client.topic(topic_name)
         client.check_rate()
-        arrival = Arrival(topic, client.name, post, _now())
+        arrival = Arrival(topic, client.name, headers, address, _now())
         # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
-        parsed = await self._parse(post, arrival)
+        body = await self._bodies.read(headers, receive)
+        parsed = await self._parse(body, arrival)
         client.count(len(parsed.events))
         # 3. Send them, good ones to the topic and others to the dead letters; a repeated id is not sent again.
-        shipment = self._ship(parsed, arrival, key_from(post.headers.get(b"idempotency-key")))
-        single = parsed.single
-        del parsed  # only what is underway is in memory while Kafka is waited for
+        shipment, single = self._ship(parsed, arrival), parsed.single
+        del body, parsed  # only what is underway is in memory while Kafka is waited for
         # 4. Wait until all in-sync replicas have them.
         await shipment.wait()
         # 5. Say what became of each.
@@ -69,9 +70,8 @@ class Intake:
         self._count(topic, results, counts, shipment.size)
         return answer(results, counts, single=single)
 
-    async def _parse(self, post: Post, arrival: Arrival) -> Parsed:
-        content_type = post.headers.get(b"content-type", JSON.encode()).decode("latin-1")
-        body = await self._bodies.read(post.headers, post.receive)
+    async def _parse(self, body: bytes, arrival: Arrival) -> Parsed:
+        content_type = arrival.headers.get(b"content-type", JSON)
         try:
             return parse_body(body, content_type, arrival.topic.shape, self._settings.max_events)
         except NotJson as error:
@@ -87,19 +87,21 @@ class Intake:
         if shipment.results()[0].status != "rejected":
             raise Busy(f"{error.message}, and it could not be kept: Kafka does not acknowledge", hint="send it again")
 
-    def _ship(self, parsed: Parsed, arrival: Arrival, key: str | None) -> Shipment:
-        shipment = Shipment(self._dispatch, arrival)
-        new = new_ids(len(parsed.events))
-        for index, event in enumerate(parsed.events):
+    def _ship(self, parsed: Parsed, arrival: Arrival) -> Shipment:
+        shipment, shape = Shipment(self._dispatch, arrival), arrival.topic.shape
+        key = key_from(arrival.headers.get(b"idempotency-key"))
+        for place, (event, new_id) in enumerate(zip(parsed.events, new_ids(len(parsed.events)), strict=True)):
             if isinstance(event, Rejected):
-                shipment.reject(event.text, event.error, new[index])
+                shipment.reject(event.text, event.error, new_id)
                 continue
             try:
-                own = arrival.topic.shape.take_id(event) or derived_id(key, index, single=parsed.single)
+                own_id = shape.take_id(event)
             except RecordInvalid as error:
-                shipment.reject(arrival.topic.shape.encode(event), error, new[index])
+                shipment.reject(shape.encode(event), error, new_id)
                 continue
-            shipment.add(event, own or new[index], is_clients_id=own is not None)
+            if own_id is None and key is not None:
+                own_id = key if parsed.single else f"{key}/{place}"
+            shipment.add(event, own_id or new_id, is_clients_id=own_id is not None)
         shipment.send()
         return shipment
 

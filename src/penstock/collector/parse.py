@@ -12,8 +12,10 @@ from penstock.collector.refusals import NoEvents, NotJson, Refusal, TooLarge, Un
 from penstock.collector.shape import NOT_SURELY, Event, EventShape
 from penstock.errors import RecordInvalid
 
-JSON = "application/json"
-JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines")
+JSON = b"application/json"
+
+_JSON = JSON.decode()
+_JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines")
 
 _raw_items = msgspec.json.Decoder(list[msgspec.Raw])
 _SPACE = b" \t\r\n"
@@ -33,7 +35,7 @@ class Parsed(msgspec.Struct):
     single: bool
 
 
-def parse_body(body: bytes, content_type: str, shape: EventShape, most: int) -> Parsed:
+def parse_body(body: bytes, content_type: bytes, shape: EventShape, most: int) -> Parsed:
     """Decode and check every event; those that do not fit are Rejected, a body that is no JSON is NotJson."""
     parsed = _parser_for(content_type)(body, shape)
     if not parsed.events:
@@ -44,16 +46,16 @@ def parse_body(body: bytes, content_type: str, shape: EventShape, most: int) -> 
 
 
 @lru_cache(maxsize=100)
-def _parser_for(content_type: str) -> Callable[[bytes, EventShape], Parsed]:
-    name, _, parameters = content_type.partition(";")
+def _parser_for(content_type: bytes) -> Callable[[bytes, EventShape], Parsed]:
+    name, _, parameters = content_type.decode("latin-1").partition(";")
     media_type = name.strip().lower()
     charset = parameters.lower().replace(" ", "").replace('"', "").removeprefix("charset=")
-    if media_type in {JSON, *JSON_LINES} and charset in {"", "utf-8", "utf8"}:
-        return _parse_json if media_type == JSON else _parse_lines
+    if media_type in {_JSON, *_JSON_LINES} and charset in {"", "utf-8", "utf8"}:
+        return _parse_json if media_type == _JSON else _parse_lines
     raise Unsupported(
-        f"content type {content_type!r:.60} is not understood",
-        hint=f"use {JSON} or {JSON_LINES[0]}, in UTF-8",
-        headers={"accept-post": f"{JSON}, {JSON_LINES[0]}"},
+        f"content type {content_type.decode('latin-1')!r:.60} is not understood",
+        hint=f"use {_JSON} or {_JSON_LINES[0]}, in UTF-8",
+        headers={"accept-post": f"{_JSON}, {_JSON_LINES[0]}"},
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from penstock.collector.answers import EventResult, EventStatus, Problem, problem
+from penstock.collector.body import Headers
 from penstock.collector.dead_letters import Sender, dead_letter
 from penstock.collector.deadlines import Deadlines
-from penstock.collector.post import Post
 from penstock.collector.shape import Event
 from penstock.collector.topics import Topic
 from penstock.collector.window import EventKey, Window
@@ -25,18 +26,19 @@ _LATE = Problem(
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
-    """Where a request's events go, whose they are, how they were sent, and when they came."""
+    """Where a request's events go, whose they are, what its head says, and when they came."""
 
     topic: Topic
     client: str
-    post: Post
+    headers: Headers
+    address: str
     received_at: str
 
     @property
     def sender(self) -> Sender:
         """Who sent them, in full."""
-        forwarded = self.post.header(b"x-forwarded-for")
-        return Sender(self.client, forwarded or self.post.address, self.post.header(b"user-agent"))
+        forwarded, agent = self.headers.get(b"x-forwarded-for", b""), self.headers.get(b"user-agent", b"")
+        return Sender(self.client, forwarded.decode("latin-1") or self.address, agent.decode("latin-1"))
 
 
 @dataclass(frozen=True)
@@ -62,19 +64,19 @@ class Shipment:
         self._received_at = arrival.received_at.encode()
         self._batch = dispatch.producer.batch()
         self._ids: list[str] = []
-        self._deliveries: list[Delivery | None] = []
         self._records: list[OutgoingRecord] = []
         self._record_places: list[int] = []
+        self._sent: list[Delivery] = []
         self._rejections: dict[int, PenstockError] = {}
-        self._duplicates: set[int] = set()
         self._first_places: dict[EventKey, int] = {}
         self._repeated: dict[int, int] = {}
+        self._taken_before: dict[int, Delivery] = {}
 
     def add(self, event: Event, event_id: str, *, is_clients_id: bool) -> None:
         """Take an event along, unless one with its id is underway or was accepted lately."""
-        place = self._next_place(event_id)
+        place = len(self._ids)
+        self._ids.append(event_id)
         if is_clients_id and self._is_repeated(place):
-            self._duplicates.add(place)
             return
         topic = self._arrival.topic
         value, key = topic.shape.finish(event, self._arrival.received_at)
@@ -85,7 +87,8 @@ class Shipment:
 
     def reject(self, text: bytes, error: PenstockError, event_id: str) -> None:
         """Note a rejected event; it is taken along to the dead letters where they are kept."""
-        place = self._next_place(event_id)
+        place = len(self._ids)
+        self._ids.append(event_id)
         self._rejections[place] = error
         if self._dispatch.dead_letters is not None:
             self._records.append(self._dead_letter(text, error, event_id))
@@ -94,18 +97,14 @@ class Shipment:
     def send(self) -> None:
         """Hand everything to the producer; BufferFull says that nothing was."""
         try:
-            sent = self._dispatch.producer.send(self._records, self._batch)
+            self._sent = self._dispatch.producer.send(self._records, self._batch)
         except BufferFull:
             for key in self._first_places:
                 self._dispatch.window.let_go(key)
             raise
         self._records.clear()
-        for place, delivery in zip(self._record_places, sent, strict=True):
-            self._deliveries[place] = delivery
-        for place, first in self._repeated.items():
-            self._deliveries[place] = self._deliveries[first]
-        for key, place in self._first_places.items():
-            self._remember(key, place)
+        if self._first_places:
+            self._remember(self._first_places)
 
     async def wait(self) -> None:
         """Wait for Kafka's word on all events, until the deadline; what is late is remembered by its id."""
@@ -115,20 +114,16 @@ class Shipment:
         finally:
             self._dispatch.deadlines.stop(deadline)
         if self._batch.missing:
-            for place in self._record_places:
-                if place not in self._rejections:
-                    self._remember(self._key(place), place)
+            late = [place for place in self._record_places if place not in self._rejections]
+            self._remember({self._key(place): place for place in late})
 
     def results(self) -> list[EventResult]:
         """What became of each event, as far as it is known now."""
-        if self._all_went_well():
+        batch = self._batch
+        if not (batch.missing or batch.failed or self._rejections or self._repeated or self._taken_before):
             return [EventResult("accepted", event_id) for event_id in self._ids]
-        return [self._result(place, event_id) for place, event_id in enumerate(self._ids)]
-
-    def _next_place(self, event_id: str) -> int:
-        self._ids.append(event_id)
-        self._deliveries.append(None)
-        return len(self._ids) - 1
+        deliveries = self._deliveries()
+        return [self._result(place, event_id, deliveries.get(place)) for place, event_id in enumerate(self._ids)]
 
     def _is_repeated(self, place: int) -> bool:
         key = self._key(place)
@@ -140,16 +135,21 @@ class Shipment:
             self._first_places[key] = place
             return False
         known.join(self._batch)
-        self._deliveries[place] = known
+        self._taken_before[place] = known
         return True
 
     def _key(self, place: int) -> EventKey:
         return EventKey(self._arrival.client, self._arrival.topic.name, self._ids[place])
 
-    def _remember(self, key: EventKey, place: int) -> None:
-        delivery = self._deliveries[place]
-        if delivery is not None:
-            self._dispatch.window.remember(key, delivery)
+    def _remember(self, places: Mapping[EventKey, int]) -> None:
+        deliveries = self._deliveries()
+        for key, place in places.items():
+            self._dispatch.window.remember(key, deliveries[place])
+
+    def _deliveries(self) -> dict[int, Delivery]:
+        """The delivery of each event that has one."""
+        deliveries = dict(zip(self._record_places, self._sent, strict=True)) | self._taken_before
+        return deliveries | {place: deliveries[first] for place, first in self._repeated.items()}
 
     def _dead_letter(self, text: bytes, error: PenstockError, event_id: str) -> OutgoingRecord:
         return dead_letter(
@@ -162,16 +162,11 @@ class Shipment:
             now=self._arrival.received_at,
         )
 
-    def _all_went_well(self) -> bool:
-        if self._batch.missing or self._rejections or self._duplicates:
-            return False
-        return all(delivery is not None and delivery.error is None for delivery in self._deliveries)
-
-    def _result(self, place: int, event_id: str) -> EventResult:
-        delivery = self._deliveries[place]
+    def _result(self, place: int, event_id: str, delivery: Delivery | None) -> EventResult:
         if place in self._rejections:
             return _rejected(event_id, self._rejections[place], delivery)
-        return _sent(event_id, delivery, duplicate=place in self._duplicates)
+        is_duplicate = place in self._repeated or place in self._taken_before
+        return _sent(event_id, delivery, duplicate=is_duplicate)
 
 
 def _sent(event_id: str, delivery: Delivery | None, *, duplicate: bool) -> EventResult:

@@ -78,6 +78,7 @@ class Delivery:
         self.settled = True
         for batch in self._waiting:
             batch.missing -= 1
+            batch.failed = batch.failed or self.error is not None
             if not batch.missing:
                 batch.wake()
 
@@ -88,12 +89,13 @@ class Delivery:
 
 
 class Batch:
-    """Records that one caller waits for together."""
+    """Records that one caller waits for together: how many are not settled, and whether one of them failed."""
 
-    __slots__ = ("_done", "_loop", "missing")
+    __slots__ = ("_done", "_loop", "failed", "missing")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.missing = 0
+        self.failed = False
         self._loop = loop
         self._done: asyncio.Future[None] | None = None
 
@@ -118,6 +120,7 @@ class AcknowledgedProducer:
 
     def __init__(self, settings: Settings, *, max_bytes: int, give_up: float) -> None:
         self.bytes_underway = 0
+        self._records_underway = 0
         self.fatal: PenstockError | None = None
         self._settings = settings
         self._max_bytes = max_bytes
@@ -131,15 +134,20 @@ class AcknowledgedProducer:
 
     def send(self, records: Sequence[OutgoingRecord], batch: Batch) -> list[Delivery]:
         """Hand over all records, to be waited for with `batch`; BufferFull says that not one was handed over."""
-        size = sum([len(value) + len(key or b"") for _, value, key, _ in records]) + RECORD_OVERHEAD * len(records)
-        if self.bytes_underway + size > self._max_bytes:
-            raise BufferFull(
-                f"{self.bytes_underway:,} bytes wait for Kafka's acknowledgement already",
-                hint="send more slowly, or look whether Kafka keeps up",
-            )
-        self.bytes_underway += size
+        sizes = [len(value) + len(key or b"") + RECORD_OVERHEAD for _, value, key, _ in records]
+        self._take_room(sum(sizes))
+        self._records_underway += len(records)
         batch.missing += len(records)
-        return [self._send(record, batch) for record in records]
+        produce, collect = self._handle.produce, self._reported.append
+        deliveries = []
+        for (topic, value, key, headers), size in zip(records, sizes, strict=True):
+            delivery = Delivery(size, [batch], collect)
+            deliveries.append(delivery)
+            try:
+                produce(topic, value, key, -1, delivery, headers=headers)
+            except (KafkaException, BufferError) as failure:
+                self._not_sent(delivery, failure, f"sending {len(value):,} bytes to {topic}")
+        return deliveries
 
     def batch(self) -> Batch:
         """A new batch to wait for."""
@@ -156,7 +164,9 @@ class AcknowledgedProducer:
 
     async def close(self, timeout: float) -> int:  # noqa: ASYNC109 - as above
         """Wait for what is underway, then let it go; how many records the broker had not confirmed by then."""
-        missing = await asyncio.to_thread(self._handle.flush, timeout)
+        await asyncio.to_thread(self._handle.flush, timeout)
+        self._settle_reported()
+        missing = self._records_underway
         if missing:
             self._handle.purge()
             await asyncio.to_thread(self._handle.flush, _PURGED_SECONDS)
@@ -166,20 +176,19 @@ class AcknowledgedProducer:
         self._handle.close()
         return missing
 
-    def _send(self, record: OutgoingRecord, batch: Batch) -> Delivery:
-        topic, value, key, headers = record
-        delivery = Delivery(len(value) + len(key or b"") + RECORD_OVERHEAD, [batch], self._reported.append)
-        try:
-            self._handle.produce(topic, value, key, -1, delivery, headers=headers)
-        except KafkaException as failure:
-            self._not_sent(delivery, translate(failure.args[0], f"sending {len(value):,} bytes to {topic}"))
-        except BufferError:
-            self._not_sent(delivery, BufferFull("librdkafka's buffer is full", hint="send more slowly"))
-        return delivery
+    def _take_room(self, size: int) -> None:
+        if self.bytes_underway + size > self._max_bytes:
+            raise BufferFull(
+                f"{self.bytes_underway:,} bytes wait for Kafka's acknowledgement already",
+                hint="send more slowly, or look whether Kafka keeps up",
+            )
+        self.bytes_underway += size
 
-    def _not_sent(self, delivery: Delivery, error: PenstockError) -> None:
-        self.bytes_underway -= delivery.size
-        delivery.fail(error)
+    def _not_sent(self, delivery: Delivery, failure: KafkaException | BufferError, tried: str) -> None:
+        self._let_go(delivery)
+        is_full = isinstance(failure, BufferError)
+        full = BufferFull("librdkafka's buffer is full", hint="send more slowly")
+        delivery.fail(full if is_full else translate(failure.args[0], tried))
 
     def _serve(self) -> None:
         while not self._closed:
@@ -191,8 +200,12 @@ class AcknowledgedProducer:
         reported = self._reported
         while reported:
             delivery = reported.popleft()
-            self.bytes_underway -= delivery.size
+            self._let_go(delivery)
             delivery.settle()
+
+    def _let_go(self, delivery: Delivery) -> None:
+        self.bytes_underway -= delivery.size
+        self._records_underway -= 1
 
     def _on_error(self, error: KafkaError) -> None:
         self._watch(error)

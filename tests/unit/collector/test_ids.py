@@ -3,7 +3,7 @@ import uuid
 
 import pytest
 
-from penstock.collector.ids import derived_id, key_from, new_ids
+from penstock.collector.ids import key_from, new_ids
 from penstock.collector.refusals import BadId
 
 
@@ -23,12 +23,6 @@ def test_the_ids_of_a_batch_differ_and_ascend() -> None:
 
 def test_ids_made_one_by_one_differ() -> None:
     assert len({made for _ in range(10_000) for made in new_ids(1)}) == 10_000
-
-
-def test_a_requests_key_is_the_id_of_its_only_event_and_is_numbered_in_a_batch() -> None:
-    assert derived_id("order-1", 0, single=True) == "order-1"
-    assert derived_id("order-1", 0, single=False) == "order-1/0"
-    assert derived_id(None, 3, single=False) is None
 
 
 @pytest.mark.parametrize("header", [b"", b"x" * 201, b"a\x00b", b"a b", "é".encode(), b"\xff"])
