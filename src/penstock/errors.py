@@ -11,11 +11,17 @@
     │   ├── RecordError
     │   │   ├── RecordInvalid          a value does not fit its schema
     │   │   ├── RecordUndecodable      bytes are not what their schema says
-    │   │   └── RecordTooLarge         larger than the broker takes
+    │   │   ├── RecordTooLarge         larger than the broker takes
+    │   │   └── TransformFailed        a pipeline's transform fails on the record
     │   ├── RegistryRefused            the registry answers, but not as a registry, or says no
     │   ├── TopicNotFound, TopicExists, GroupNotFound, GroupBusy, KafkaRefused
     │   ├── NotAuthorized              the user lacks a named right
     │   ├── AuthenticationFailed       wrong user, password or certificate
+    │   ├── PipelineError
+    │   │   ├── DataLost               records were gone before they were read
+    │   │   ├── LedgerLost             a table has files that no ledger accounts for
+    │   │   ├── TakenOver              another driver runs the same query
+    │   │   └── QueryFailed            Spark refuses the query
     │   └── LocalError
     │       ├── PortInUse, DiskFull, DataMismatch, PartFailed
     │       ├── AlreadyRunning, NotRunning
@@ -27,6 +33,7 @@
         │   └── Undelivered            what flushing or closing a producer found undelivered
         ├── CommitFailed               the broker did not take down a group's place
         ├── BufferFull                 the producer's buffer stayed full
+        ├── QueryInterrupted           Spark failed in the middle of a batch
         └── OperationTimedOut          an administrative call took too long
 
 An error has a stable `code` (what programs and dead letters match), one factual line of text, a `hint`
@@ -144,6 +151,12 @@ class RecordTooLarge(RecordError):
     code = "record.too_large"
 
 
+class TransformFailed(RecordError):
+    """A transform of a pipeline fails on the record; the message has the error and the record's origin."""
+
+    code = "record.transform"
+
+
 class RegistryRefused(Terminal):
     """The registry said no, or what answers at its address is not a registry."""
 
@@ -190,6 +203,36 @@ class AuthenticationFailed(Terminal):
     """The cluster does not accept the user, the password or the certificate."""
 
     code = "kafka.authentication"
+
+
+class PipelineError(Terminal):
+    """A data pipeline cannot go on."""
+
+    code = "pipeline"
+
+
+class DataLost(PipelineError):
+    """Records were gone before they were read: by retention, or because the topic was made anew."""
+
+    code = "pipeline.data_lost"
+
+
+class LedgerLost(PipelineError):
+    """A table has files of this pipeline, but the ledger that says which records they hold is gone."""
+
+    code = "pipeline.ledger_lost"
+
+
+class TakenOver(PipelineError):
+    """Another driver has begun to run the same query."""
+
+    code = "pipeline.taken_over"
+
+
+class QueryFailed(PipelineError):
+    """Spark refuses the query, or its work fails in a way that trying again will not change."""
+
+    code = "pipeline.failed"
 
 
 class LocalError(Terminal):
@@ -298,6 +341,12 @@ class BufferFull(Transient):
     """The producer's buffer stayed full for as long as the call was allowed to wait."""
 
     code = "kafka.buffer_full"
+
+
+class QueryInterrupted(Transient):
+    """Spark failed in the middle of a batch: a disk that is full, a lost executor, a file system that is away."""
+
+    code = "pipeline.interrupted"
 
 
 class OperationTimedOut(Transient, TimeoutError):

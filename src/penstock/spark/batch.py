@@ -1,0 +1,157 @@
+"""The path of one micro-batch, in the order on which its guarantee rests.
+
+A crash between any two steps is harmless: until step 6 the query's position stays where it was, so the batch is read
+again. A lake then knows what of it has landed, and takes only the rest; a topic gets it again, at least once, and so do
+the dead letters. Each record carries its origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.errors import RecordInvalid, TransformFailed
+from penstock.events.record import Origin
+from penstock.kafka.offsets import Offsets
+from penstock.spark.dead_letters import DeadLetters
+from penstock.spark.decoding import KAFKA, MESSAGE_COLUMNS, PROBLEM, Decoder, is_refused, origin_of, problem
+from penstock.spark.failures import REFUSED, Refused, UnknownSchemas, spark_failures
+from penstock.spark.narrowing import OffsetRange, failing_messages, ranges_of
+from penstock.spark.observing import Counts, counts_of, observed
+from penstock.spark.sink import Batch, Sink
+from penstock.spark.transforms import Transform
+
+FailureMode = Literal["CONTINUE", "THROW"]
+ReadRange = Callable[[OffsetRange], DataFrame]
+"""Reads a few messages of a batch again, by their offsets."""
+
+
+@dataclass(frozen=True)
+class BatchPath:
+    """What a batch goes through: decoder, transform and sink, and where refused messages go."""
+
+    decoder: Decoder
+    transform: Transform
+    sink: Sink
+    dead_letters: DeadLetters
+    failure_mode: FailureMode = "CONTINUE"
+
+
+@dataclass
+class Underway:
+    """A batch on its path, and what is known of it: what has landed before, and on what the transform fails."""
+
+    batch: Batch
+    messages: DataFrame
+    landed: Offsets
+    read_range: ReadRange
+    failing: dict[Origin, TransformFailed] = field(default_factory=dict)
+
+
+def run_batch(path: BatchPath, underway: Underway) -> Counts:
+    """Take one batch through steps 1 to 5; the caller notes the progress when this returns.
+
+    1 read    2 decode    3 transform    4 write to the sink    5 keep what was refused    6 note the progress
+    """
+    # 1 read, without what has landed already
+    arriving = unlanded(underway.messages, underway.landed)
+    # 2 decode, 3 transform, 4 write
+    counts = _write_mending(path, arriving, underway)
+    # 5 keep what was refused; where nothing was counted, look
+    if counts is None or counts.refused or underway.landed or underway.failing:
+        path.dead_letters.write(refused_messages(path.decoder, underway))
+    known = counts or Counts(underway.batch.size, 0)
+    return Counts(known.read, known.refused + len(underway.failing))
+
+
+def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
+    """The rows of the messages that have no problem, each with where it comes from."""
+    origin = F.struct(*(F.col(name) for name in MESSAGE_COLUMNS if name != "value")).alias(KAFKA)
+    return decoded.filter(~is_refused()).select(*decoder.fields(), origin)
+
+
+def refused_messages(decoder: Decoder, underway: Underway) -> DataFrame:
+    """The messages of the batch that have a problem, or on which the transform fails."""
+    decoded = decoder.decode(underway.messages).select(*MESSAGE_COLUMNS, PROBLEM)
+    failed = problem(TransformFailed.code, _failure_of(underway.failing)) if underway.failing else F.lit(None)
+    found = F.coalesce(F.col(PROBLEM), F.when(_is_failing(underway.failing), failed))
+    return decoded.withColumn(PROBLEM, found).filter(is_refused())
+
+
+def unlanded(messages: DataFrame, landed: Offsets) -> DataFrame:
+    """The messages that are not in the sink yet."""
+    if not landed:
+        return messages
+    places = F.create_map(*(F.lit(item) for place, offset in landed.items() for item in (str(place), offset)))
+    place = F.concat_ws("/", F.col("topic"), F.col("partition").cast("string"))
+    return messages.filter(F.col("offset") >= F.coalesce(F.try_element_at(places, place), F.lit(0)))
+
+
+def _write_mending(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts | None:
+    """Write, and write again once schemas are learnt, or failing messages found and left out."""
+    while True:
+        try:
+            return _write(path, messages, underway)
+        except UnknownSchemas:
+            path.decoder.learn(messages)
+        except Refused as refusal:
+            raise RecordInvalid(str(refusal), hint="repair or skip the message; failure_mode is THROW") from refusal
+        except TransformFailed as failure:
+            _leave_out(path, failure, underway)
+
+
+def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts | None:
+    observation = Observation()
+    decoded = path.decoder.decode(messages.filter(~_is_failing(underway.failing)))
+    if path.failure_mode == "THROW":
+        decoded = decoded.filter(_raise_refusal())
+    with spark_failures("writing a batch"):
+        rows = path.transform(good_rows(path.decoder, observed(decoded, observation)))
+        path.sink.write(path.sink.form(rows), underway.batch)
+        return counts_of(observation, rows)
+
+
+def _leave_out(path: BatchPath, failure: TransformFailed, underway: Underway) -> None:
+    """Find the messages on which the transform fails; stop at them if the mode says so, or if there are none."""
+
+    def try_range(part: OffsetRange) -> TransformFailed | None:
+        decoded = path.decoder.decode(underway.read_range(part))
+        try:
+            with spark_failures("transforming"):
+                rows = path.sink.form(path.transform(good_rows(path.decoder, decoded)))
+                rows.write.format("noop").mode("overwrite").save()
+        except TransformFailed as failed:
+            return failed
+        return None
+
+    found = failing_messages(ranges_of(underway.batch), try_range)
+    if not found.keys() - underway.failing.keys():
+        raise failure
+    if path.failure_mode == "THROW":
+        origin, first = next(iter(found.items()))
+        raise TransformFailed(f"{origin}: {first.message}", hint="failure_mode is THROW") from failure
+    underway.failing.update(found)
+
+
+def _raise_refusal() -> Column:
+    """True for a good message; a refused one fails the whole batch, with its origin in the error."""
+    origin = origin_of(F.col("topic"), F.col("partition"), F.col("offset"))
+    refusal = F.concat_ws(" ", F.lit(REFUSED), origin, F.col(PROBLEM).getField("message"))
+    return F.when(is_refused(), F.raise_error(refusal).cast("boolean")).otherwise(F.lit(True))
+
+
+def _is_failing(failing: dict[Origin, TransformFailed]) -> Column:
+    if not failing:
+        return F.lit(False)
+    return origin_of(F.col("topic"), F.col("partition"), F.col("offset")).isin([str(origin) for origin in failing])
+
+
+def _failure_of(failing: dict[Origin, TransformFailed]) -> Column:
+    messages = F.create_map(
+        *(F.lit(item) for origin, error in failing.items() for item in (str(origin), error.message))
+    )
+    return F.try_element_at(messages, origin_of(F.col("topic"), F.col("partition"), F.col("offset")))

@@ -1,0 +1,68 @@
+"""Refused messages as they are kept: their own key, value and headers, and beside them why, when and from where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.config import Settings
+from penstock.kafka.topics import ensure_topic
+from penstock.spark.client_options import java_client_options
+from penstock.spark.decoding import PROBLEM, origin_of
+from penstock.spark.failures import spark_failures
+
+_OURS = (
+    "penstock.error.code",
+    "penstock.error.message",
+    "penstock.pipeline",
+    "penstock.failed_at",
+    "penstock.origin",
+)
+_NO_HEADERS = "array<struct<key:string,value:binary>>"
+_ISO = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """The topic in which a pipeline keeps what it refuses; written at least once, each with its origin."""
+
+    settings: Settings
+    topic: str
+    pipeline: str
+
+    def prepare(self) -> None:
+        """Make the topic unless it is there; dead letters are kept until somebody has looked at them."""
+        ensure_topic(self.settings, self.topic, config={"retention.ms": "-1"})
+
+    def write(self, refused: DataFrame) -> None:
+        """Keep refused messages, which carry their problem."""
+        letters = dead_letters(refused, self.pipeline)
+        writing = letters.write.format("kafka").mode("append").options(**java_client_options(self.settings))
+        with spark_failures(f"writing dead letters to {self.topic}"):
+            writing.option("topic", self.topic).save()
+
+
+def dead_letters(refused: DataFrame, pipeline: str) -> DataFrame:
+    """The messages for the dead-letter topic."""
+    told = (
+        F.col(PROBLEM).getField("code"),
+        F.col(PROBLEM).getField("message"),
+        F.lit(pipeline),
+        F.date_format(F.current_timestamp(), _ISO),
+        origin_of(F.col("topic"), F.col("partition"), F.col("offset")),
+    )
+    ours = F.array(*(header(name, value) for name, value in zip(_OURS, told, strict=True)))
+    theirs = F.filter(own_headers(F.col("headers")), lambda each: ~each.getField("key").isin(*_OURS))
+    return refused.select("key", "value", F.concat(theirs, ours).alias("headers"))
+
+
+def own_headers(headers: Column) -> Column:
+    """A message's headers, none where there are none."""
+    return F.coalesce(headers, F.array().cast(_NO_HEADERS))
+
+
+def header(name: str, value: Column) -> Column:
+    """One header as Spark's Kafka sink takes it."""
+    return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))

@@ -1,0 +1,60 @@
+"""What every decoder of messages promises, and the columns that messages have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+MESSAGE_COLUMNS: Final = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
+KAFKA: Final = "_kafka"
+"""The column in which a row takes along where it came from: a struct of the message's columns but for the value."""
+
+PROBLEM: Final = "problem"
+"""The column that says why a message is refused: a struct of `code` and `message`, or null for a good one."""
+
+PARSED: Final = "parsed"
+"""The column that a decoder keeps its result in."""
+
+
+class Decoder(Protocol):
+    """Turns messages into rows by expressions of the JVM alone.
+
+    Every message gets a row or a problem: none is dropped, and none is taken that does not fit. The only failure is
+    that of a schema not seen before, which `learn` mends.
+    """
+
+    @property
+    def schema(self) -> T.StructType:
+        """The columns of the rows."""
+        ...
+
+    def decode(self, messages: DataFrame) -> DataFrame:
+        """The messages with the columns `parsed` and `problem` beside theirs."""
+        ...
+
+    def fields(self) -> Sequence[Column]:
+        """The row's columns, taken from what `decode` gave."""
+        ...
+
+    def learn(self, messages: DataFrame) -> None:
+        """Find out about schemas that these messages have and that were not seen before."""
+        ...
+
+
+def problem(code: str, message: Column) -> Column:
+    """A problem: a stable code and a text."""
+    return F.struct(F.lit(code).alias("code"), message.alias("message"))
+
+
+def is_refused() -> Column:
+    """Whether a decoded message has a problem."""
+    return F.col(PROBLEM).isNotNull()
+
+
+def origin_of(topic: Column, partition: Column, offset: Column) -> Column:
+    """Where a message stands, written `<topic>/<partition>/<offset>`."""
+    return F.concat_ws("/", topic, partition.cast("string"), offset.cast("string"))

@@ -1,0 +1,112 @@
+"""Spark's and Java's failures, turned into ours in one place, by the first line of this table that fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+from penstock.errors import (
+    AuthenticationFailed,
+    BrokerUnavailable,
+    NotAuthorized,
+    PenstockError,
+    QueryFailed,
+    QueryInterrupted,
+    RecordTooLarge,
+    TopicNotFound,
+    TransformFailed,
+)
+
+UNKNOWN_SCHEMA = "penstock.unknown_schema"
+"""What a decoder raises inside of Spark for a schema id that it has not seen before."""
+
+REFUSED = "penstock.refused"
+"""What a batch raises inside of Spark for a message that is refused, where nothing may be refused."""
+
+
+class UnknownSchemas(Exception):
+    """A batch has messages with schema ids that its decoder has not seen before; it has to learn them first."""
+
+
+class Refused(Exception):
+    """A batch has a message that is refused, and the query is to stop at it."""
+
+
+class _Kind(NamedTuple):
+    pattern: str
+    error: type[PenstockError]
+    hint: str = ""
+
+
+_KINDS = (
+    _Kind(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException", QueryInterrupted, "records vanished while they were read"),
+    _Kind(r"RecordTooLargeException", RecordTooLarge, "raise max.message.bytes on the topic, or make rows smaller"),
+    _Kind(
+        r"(Topic|Group|Cluster|TransactionalId)AuthorizationException", NotAuthorized, "ask for an ACL that allows it"
+    ),
+    _Kind(
+        r"SaslAuthenticationException|SslAuthenticationException", AuthenticationFailed, "check user and certificate"
+    ),
+    _Kind(r"UnknownTopicOrPartitionException", TopicNotFound, "`penstock topics list` shows what is there"),
+    _Kind(
+        r"kafka\.common\.errors\.(Timeout|Disconnect|Network|NotLeader|Retriable)\w*", BrokerUnavailable, "is Kafka up?"
+    ),
+    _Kind(
+        r"No bootstrap urls resolvable|Failed to construct kafka|Failed to create new KafkaAdminClient",
+        BrokerUnavailable,
+    ),
+    _Kind(r"No space left on device|Disk quota exceeded", QueryInterrupted, "the disk is full; it is tried again"),
+    _Kind(r"OutOfMemoryError", QueryInterrupted, "raise spark.driver.memory, or lower max_records of the source"),
+    _Kind(r"raised by the Python Proxy", QueryFailed, "this is a mistake in Penstock or in a transform of yours"),
+    _Kind(r"SQLSTATE: (22\w{3}|P0001|39000|38000)|PythonException", TransformFailed),
+)
+_CONDITION = re.compile(r"\[(?P<condition>[A-Z0-9_.]+)\] (?P<text>.*?)\s*SQLSTATE: (?P<state>\w{5})", re.DOTALL)
+_CAUSE = re.compile(r"^Caused by: (?P<cause>.+)$", re.MULTILINE)
+_SHOWN = 500
+
+
+@contextmanager
+def spark_failures(tried: str) -> Iterator[None]:
+    """Turn what Spark raises inside the block into ours; `tried` says what the block does."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as failure:
+        raise translate(failure, tried) from failure
+
+
+def translate(failure: PySparkException | Py4JError, tried: str) -> Exception:
+    """Our error for one of Spark's: what was tried, what came of it, what to do."""
+    text = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
+    if UNKNOWN_SCHEMA in text:
+        return UnknownSchemas()
+    if REFUSED in text:
+        return Refused(_after(text, REFUSED))
+    kind = next((kind for kind in _KINDS if re.search(kind.pattern, text)), None)
+    if kind is not None:
+        return kind.error(f"{tried}: {_reason(text)}", hint=kind.hint)
+    if isinstance(failure, AnalysisException | ParseException):
+        return QueryFailed(f"{tried}: {_reason(text)}", hint="correct the query")
+    return QueryInterrupted(f"{tried}: {_reason(text)}")
+
+
+def as_error(failure: Exception) -> PenstockError:
+    """A failure that nobody was there to mend, as one of ours."""
+    return failure if isinstance(failure, PenstockError) else QueryInterrupted(f"a batch was cut off: {failure!r}")
+
+
+def _reason(text: str) -> str:
+    """The innermost explanation: Spark's own of what is wrong with data, or the last cause that Java names."""
+    conditions = [found for found in _CONDITION.finditer(text) if found["state"] not in {"39000", "XXKST"}]
+    causes = _CAUSE.findall(text)
+    said = conditions[-1]["text"] if conditions else causes[-1] if causes else text.strip().splitlines()[0]
+    return " ".join(said.split())[:_SHOWN]
+
+
+def _after(text: str, marker: str) -> str:
+    """What a raised marker is followed by, up to the end of its line."""
+    return text.split(f"{marker} ", 1)[1].splitlines()[0].split(" SQLSTATE:")[0]

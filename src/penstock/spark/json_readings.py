@@ -1,0 +1,82 @@
+"""From what Spark's JSON parser gave to what a row holds: dates, times and bytes out of text, and defaults.
+
+| type              | JSON                                                                              |
+|-------------------|-----------------------------------------------------------------------------------|
+| bytes             | text, each character one byte (U+0000 to U+00FF), as in Avro's own JSON encoding    |
+| date              | ISO 8601 text, or the days since 1970                                             |
+| timestamp         | ISO 8601 text (UTC unless it names a zone), or the number of its unit since 1970  |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.schemas.avro.model import MISSING
+from penstock.spark.json_shape import Entries, Items, Leaf, Member, Record, Shape, has_readings, read_type
+
+DIGITS: Final = r"^-?\d+$"
+WIDE: Final = r"[^\u0000-\u00ff]"
+
+
+def member_value(value: Column, member: Member) -> Column:
+    """The value of a record's field: its default where it is missing or null, if it has one."""
+    if member.default is not MISSING:
+        value = F.coalesce(value, _default(member))
+    return _value(value, member.shape) if has_readings(member.shape) else value
+
+
+def reading_of(value: Column, reading: str) -> Column:
+    """What a text stands for; null if it stands for nothing of that kind."""
+    return _READINGS[reading](value)
+
+
+def _value(value: Column, shape: Shape) -> Column:
+    match shape:
+        case Leaf(reading=reading):
+            return reading_of(value, reading) if reading else value
+        case Items(items=inner):
+            return F.transform(value, lambda item: _value(item, inner))
+        case Entries(values=inner):
+            return F.transform_values(value, lambda _key, item: _value(item, inner))
+        case Record(members=members):
+            fields = [member_value(value.getField(member.name), member).alias(member.name) for member in members]
+            return F.when(value.isNotNull(), F.struct(*fields))
+
+
+def _default(member: Member) -> Column:
+    """A default as the parser would have given it, so that it is then read like any value."""
+    wrapped = json.dumps({"value": member.default})
+    ddl = f"value {read_type(member.shape).simpleString()}"
+    return F.from_json(F.lit(wrapped), ddl).getField("value")
+
+
+def _number(value: Column) -> Column:
+    return F.when(value.rlike(DIGITS), value.try_cast("bigint"))
+
+
+def _date(value: Column) -> Column:
+    days = _number(value).try_cast("int")
+    return F.coalesce(F.date_from_unix_date(days), F.when(~value.rlike(DIGITS), value.try_cast("date")))
+
+
+def _moment(value: Column, from_number: Callable[[Column], Column], kind: str) -> Column:
+    return F.coalesce(from_number(_number(value)), F.when(~value.rlike(DIGITS), value.try_cast(kind)))
+
+
+def _local(from_number: Callable[[Column], Column]) -> Callable[[Column], Column]:
+    return lambda number: from_number(number).cast("timestamp_ntz")
+
+
+_READINGS: Mapping[str, Callable[[Column], Column]] = {
+    "bytes": lambda value: F.when(~value.rlike(WIDE), F.encode(value, "ISO-8859-1")),
+    "date": _date,
+    "timestamp-millis": lambda value: _moment(value, F.timestamp_millis, "timestamp"),
+    "timestamp-micros": lambda value: _moment(value, F.timestamp_micros, "timestamp"),
+    "local-timestamp-millis": lambda value: _moment(value, _local(F.timestamp_millis), "timestamp_ntz"),
+    "local-timestamp-micros": lambda value: _moment(value, _local(F.timestamp_micros), "timestamp_ntz"),
+}

@@ -1,0 +1,145 @@
+"""Rows from JSON messages, strictly: what is not JSON, or does not fit, is refused by the name of its field.
+
+Spark's own parser is fast and forgiving: it takes a number for a text, and stops reading where the object ends,
+whatever follows. So each message is parsed once, and checked by comparisons that cost little. They leave doubt about
+some good messages, such as text that looks like a number; only these, and the bad ones, are looked at closely
+(`json_problems`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.spark.decoding import PARSED, PROBLEM
+from penstock.spark.json_problems import json_problem
+from penstock.spark.json_readings import DIGITS, member_value, reading_of
+from penstock.spark.json_shape import Entries, Items, Leaf, Record, Shape, read_type, row_type
+
+_END = "penstock.end"
+_BROKEN = "penstock.broken"
+_TAIL = f',"{_END}":true}}'.encode()
+_PARSER = {"columnNameOfCorruptRecord": _BROKEN, "allowSingleQuotes": "false"}
+
+
+class JsonRows:
+    """Decodes messages that are JSON objects of one shape; fields that the shape does not name are left out."""
+
+    def __init__(self, shape: Record) -> None:
+        self._shape = shape
+        self._read = T.StructType([*_struct(shape).fields, _field(_END, T.BooleanType()), _field(_BROKEN)])
+
+    @property
+    def schema(self) -> T.StructType:
+        """As the protocol says."""
+        return row_type(self._shape)
+
+    def decode(self, messages: DataFrame) -> DataFrame:
+        """As the protocol says."""
+        parsed = messages.select("*", F.from_json(_with_end(F.col("value")), self._read, _PARSER).alias(PARSED))
+        return parsed.select("*", F.when(_any(self._doubts()), self._problem()).alias(PROBLEM))
+
+    def fields(self) -> Sequence[Column]:
+        """As the protocol says."""
+        return [member_value(_parsed(member.name), member).alias(member.name) for member in self._shape.members]
+
+    def learn(self, messages: DataFrame) -> None:
+        """As the protocol says: there is nothing to learn, every message is of the one shape."""
+
+    def _doubts(self) -> Iterator[Column]:
+        yield _parsed(_BROKEN).isNotNull() | _parsed(_END).isNull()
+        yield ~F.is_valid_utf8(F.col("value").cast("string"))
+        for member in self._shape.members:
+            if member.required:
+                yield _parsed(member.name).isNull()
+            yield from _doubts(member.shape, _parsed(member.name), member.name)
+
+    def _problem(self) -> Column:
+        """What a close look finds; Spark's parser has the last word on what it could not read."""
+        unread = _parsed(_BROKEN).isNotNull() & ~_is_empty_object(F.col("value"))
+        return json_problem(F.col("value"), self._shape, unread=unread)
+
+
+def _doubts(shape: Shape, value: Column, name: str | None) -> Iterator[Column]:
+    """Where a value might not be what it was read as; `name` is that of the field it stands in directly."""
+    match shape:
+        case Leaf():
+            yield from _leaf_doubts(shape, value, name)
+        case Items(items=inner, nullable=nullable):
+            yield F.exists(value, lambda item: _any(_inner_doubts(inner, item, nullable=nullable)))
+        case Entries(values=inner, nullable=nullable):
+            yield F.exists(F.map_values(value), lambda item: _any(_inner_doubts(inner, item, nullable=nullable)))
+        case Record(members=members):
+            for member in members:
+                field = value.getField(member.name)
+                if member.required:
+                    yield value.isNotNull() & field.isNull()
+                yield from _doubts(member.shape, field, member.name)
+
+
+def _leaf_doubts(leaf: Leaf, value: Column, name: str | None) -> Iterator[Column]:
+    match leaf:
+        case Leaf(reading="", type=T.StringType()):
+            yield _may_be_no_text(value, name)
+            if leaf.symbols:
+                yield ~value.isin(*leaf.symbols)
+        case Leaf(reading="bytes") | Leaf(type=T.DecimalType()):
+            yield value.isNotNull()
+        case Leaf(type=T.FloatType() | T.DoubleType()):
+            yield ~(F.abs(value) < F.lit(float("inf")))
+        case Leaf(reading=reading) if reading:
+            yield value.isNotNull() & (reading_of(value, reading).isNull() | value.rlike(DIGITS))
+
+
+def _inner_doubts(shape: Shape, item: Column, *, nullable: bool) -> Iterator[Column]:
+    if not nullable:
+        yield item.isNull()
+    yield from _doubts(shape, item, None)
+
+
+def _may_be_no_text(value: Column, name: str | None) -> Column:
+    """Whether a text looks like a number, true, false, an object or an array, and does not stand quoted in the message.
+
+    Quotes inside a text are escaped in JSON, so the quoted name with the quoted value can only be a field.
+    """
+    begins_low = value < F.lit(":")
+    is_word = value.isin("true", "false") | value.startswith("[") | value.startswith("{")
+    looks_otherwise = begins_low | ((value >= F.lit("[")) & is_word)
+    if name is None:
+        return looks_otherwise
+    quoted = F.concat(F.lit(f'"{name}":"'), value, F.lit('"'))
+    return looks_otherwise & ~F.contains(F.col("value").cast("string"), quoted)
+
+
+def _any(conditions: Iterable[Column]) -> Column:
+    """Whether one of the conditions holds; one that is unknown, of a value that is null, does not."""
+    return F.coalesce(reduce(or_, conditions, F.lit(False)), F.lit(False))
+
+
+def _with_end(value: Column) -> Column:
+    """The message with one more field at its end: if that is not read, something follows the object."""
+    body = F.substring(value, F.lit(1), F.octet_length(value) - 1)
+    return F.concat(body, F.lit(bytearray(_TAIL))).cast("string")
+
+
+def _is_empty_object(value: Column) -> Column:
+    return F.regexp_replace(value.cast("string"), r"\s", "") == F.lit("{}")
+
+
+def _parsed(name: str) -> Column:
+    return F.col(PARSED).getField(name)
+
+
+def _struct(shape: Record) -> T.StructType:
+    found = read_type(shape)
+    assert isinstance(found, T.StructType)  # noqa: S101 - a record's type is a struct
+    return found
+
+
+def _field(name: str, data_type: T.DataType | None = None) -> T.StructField:
+    return T.StructField(name, data_type or T.StringType())

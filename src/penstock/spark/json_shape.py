@@ -1,0 +1,239 @@
+"""What JSON messages look like: a tree made of an Avro schema or of Spark's types, and the Spark types that go with it.
+
+`read_type` is what Spark's parser is asked for, `row_type` what a row holds in the end. They differ where JSON has no
+form of its own (bytes, dates, times): these are read as text, and then made into what they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+
+from penstock.errors import SchemaError
+from penstock.schemas import Schema
+from penstock.schemas.avro.model import (
+    MISSING,
+    ArrayType,
+    EnumType,
+    Field,
+    FixedType,
+    MapType,
+    Missing,
+    Primitive,
+    RecordType,
+    Type,
+    UnionType,
+    is_recursive,
+    type_name,
+)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A single value: what it is called in messages, its Spark type, and how text becomes it, if it is read as text."""
+
+    name: str
+    type: T.DataType
+    reading: str = ""
+    symbols: tuple[str, ...] = ()
+
+    @property
+    def read_type(self) -> T.DataType:
+        """What Spark's parser is asked for."""
+        return T.StringType() if self.reading else self.type
+
+
+@dataclass(frozen=True)
+class Items:
+    """An array."""
+
+    items: Shape
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class Entries:
+    """An object with any keys, and values of one kind."""
+
+    values: Shape
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field of a record; one that is required must be there and not null."""
+
+    name: str
+    shape: Shape
+    required: bool
+    default: object = MISSING
+
+
+@dataclass(frozen=True)
+class Record:
+    """An object with named fields."""
+
+    members: tuple[Member, ...] = field(default=())
+
+
+Shape = Leaf | Items | Entries | Record
+
+TEXT: Final = Leaf("string", T.StringType())
+
+_PRIMITIVES: Mapping[str, Leaf] = {
+    "boolean": Leaf("boolean", T.BooleanType()),
+    "int": Leaf("int", T.IntegerType()),
+    "long": Leaf("long", T.LongType()),
+    "float": Leaf("float", T.FloatType()),
+    "double": Leaf("double", T.DoubleType()),
+    "bytes": Leaf("bytes", T.BinaryType(), "bytes"),
+    "string": TEXT,
+}
+_LOGICAL: Mapping[str, Leaf] = {
+    "date": Leaf("date", T.DateType(), "date"),
+    "timestamp-millis": Leaf("timestamp", T.TimestampType(), "timestamp-millis"),
+    "timestamp-micros": Leaf("timestamp", T.TimestampType(), "timestamp-micros"),
+    "local-timestamp-millis": Leaf("local timestamp", T.TimestampNTZType(), "local-timestamp-millis"),
+    "local-timestamp-micros": Leaf("local timestamp", T.TimestampNTZType(), "local-timestamp-micros"),
+    "time-millis": Leaf("int", T.IntegerType()),
+    "time-micros": Leaf("long", T.LongType()),
+    "uuid": TEXT,
+}
+_SPARK: Mapping[type[T.DataType], Leaf] = {
+    T.StringType: TEXT,
+    T.BooleanType: _PRIMITIVES["boolean"],
+    T.ByteType: Leaf("tinyint", T.ByteType()),
+    T.ShortType: Leaf("smallint", T.ShortType()),
+    T.IntegerType: _PRIMITIVES["int"],
+    T.LongType: _PRIMITIVES["long"],
+    T.FloatType: _PRIMITIVES["float"],
+    T.DoubleType: _PRIMITIVES["double"],
+    T.BinaryType: _PRIMITIVES["bytes"],
+    T.DateType: _LOGICAL["date"],
+    T.TimestampType: _LOGICAL["timestamp-millis"],
+    T.TimestampNTZType: _LOGICAL["local-timestamp-millis"],
+}
+
+
+def shape_of_schema(schema: Schema) -> Record:
+    """The shape of an Avro schema's records; refuses what cannot be a row."""
+    if not isinstance(schema.type, RecordType):
+        raise SchemaError(f"the schema is of type {type_name(schema.type)}, not a record", hint="rows need a record")
+    if is_recursive(schema.type):
+        raise SchemaError(
+            f"the schema {schema.name} holds itself, so its rows would have no end", hint="use format: raw"
+        )
+    return _record(schema.type)
+
+
+def shape_of_ddl(ddl: str) -> Record:
+    """The shape of Spark's DDL, such as `id BIGINT NOT NULL, name STRING`."""
+    struct = T.DataType.fromDDL(ddl)
+    assert isinstance(struct, T.StructType)  # noqa: S101 - columns are a struct
+    return shape_of_struct(struct)
+
+
+def shape_of_struct(struct: T.StructType) -> Record:
+    """The shape of Spark's own types; a column that is NOT NULL is required."""
+    return Record(tuple(Member(item.name, _of_spark(item.dataType), not item.nullable) for item in struct.fields))
+
+
+def read_type(shape: Shape) -> T.DataType:
+    """The type that Spark's JSON parser is asked for."""
+    return _spark_type(shape, lambda leaf: leaf.read_type)
+
+
+def row_type(shape: Record) -> T.StructType:
+    """The type of the rows that come out."""
+    found = _spark_type(shape, lambda leaf: leaf.type)
+    assert isinstance(found, T.StructType)  # noqa: S101 - a record's type is a struct
+    return found
+
+
+def has_readings(shape: Shape) -> bool:
+    """Whether anything in the shape is read as text and made into something else."""
+    match shape:
+        case Leaf(reading=reading):
+            return bool(reading)
+        case Items(items=inner) | Entries(values=inner):
+            return has_readings(inner)
+        case Record(members=members):
+            return any(has_readings(member.shape) or member.default is not MISSING for member in members)
+
+
+def _spark_type(shape: Shape, leaf_type: Callable[[Leaf], T.DataType]) -> T.DataType:
+    match shape:
+        case Leaf():
+            return leaf_type(shape)
+        case Items(items=items):
+            return T.ArrayType(_spark_type(items, leaf_type))
+        case Entries(values=values):
+            return T.MapType(T.StringType(), _spark_type(values, leaf_type))
+        case Record(members=members):
+            return T.StructType([T.StructField(each.name, _spark_type(each.shape, leaf_type)) for each in members])
+
+
+def _of_spark(spark_type: T.DataType) -> Shape:
+    match spark_type:
+        case T.StructType():
+            return shape_of_struct(spark_type)
+        case T.ArrayType(elementType=items, containsNull=nullable):
+            return Items(_of_spark(items), nullable)
+        case T.MapType(valueType=values, valueContainsNull=nullable):
+            return Entries(_of_spark(values), nullable)
+        case T.DecimalType():
+            return Leaf("decimal", spark_type)
+        case _ if type(spark_type) in _SPARK:
+            return _SPARK[type(spark_type)]
+        case _:
+            raise SchemaError(f"{spark_type.simpleString()} has no form in JSON", hint="read it as STRING")
+
+
+def _record(record: RecordType) -> Record:
+    return Record(tuple(_member(item) for item in record.fields))
+
+
+def _member(item: Field) -> Member:
+    shape, nullable = _of_avro(item.type, item.name)
+    default: object = item.default if item.default is not None else Missing.MISSING
+    return Member(item.name, shape, required=not nullable and default is MISSING, default=default)
+
+
+def _of_avro(avro_type: Type, name: str) -> tuple[Shape, bool]:
+    """The shape, and whether it may be null."""
+    match avro_type:
+        case UnionType(branches=branches):
+            return _union(branches, name)
+        case RecordType():
+            return _record(avro_type), False
+        case ArrayType(items=items):
+            return Items(*_of_avro(items, name)), False
+        case MapType(values=values):
+            return Entries(*_of_avro(values, name)), False
+        case EnumType(symbols=symbols):
+            return Leaf("string", T.StringType(), symbols=symbols), False
+        case FixedType() | Primitive():
+            return _leaf(avro_type, name), False
+
+
+def _union(branches: tuple[Type, ...], name: str) -> tuple[Shape, bool]:
+    others = [branch for branch in branches if type_name(branch) != "null"]
+    if len(others) != 1:
+        names = ", ".join(type_name(branch) for branch in branches)
+        raise SchemaError(f"field {name} is a union of {names}: a column has one type", hint="leave null and one type")
+    return _of_avro(others[0], name)[0], len(others) < len(branches)
+
+
+def _leaf(avro_type: FixedType | Primitive, name: str) -> Leaf:
+    logical = avro_type.logical
+    if logical is not None and logical.name == "decimal":
+        return Leaf("decimal", T.DecimalType(logical.precision, logical.scale))
+    if logical is not None and logical.name in _LOGICAL:
+        return _LOGICAL[logical.name]
+    base = "bytes" if isinstance(avro_type, FixedType) else avro_type.name
+    if base not in _PRIMITIVES:
+        raise SchemaError(f"field {name} is always null", hint="give it a type")
+    return _PRIMITIVES[base]

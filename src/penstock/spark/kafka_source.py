@@ -1,0 +1,111 @@
+"""Kafka as a source: what is read, and the stream of messages that Spark makes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.config import Settings
+from penstock.events.record import GroupName
+from penstock.kafka.admin import Admin
+from penstock.kafka.offsets import Offsets, PartitionId, committed_offsets, end_offsets, first_offsets, offsets_at
+from penstock.kafka.start import Moment, find_partitions, is_pattern
+from penstock.kafka.topic_ids import topic_ids
+from penstock.spark.client_options import java_client_options
+from penstock.spark.decoding import MESSAGE_COLUMNS
+from penstock.spark.narrowing import OffsetRange
+from penstock.spark.position import Position, spark_json
+from penstock.spark.start_plan import ClusterNow, StartPlan, plan_start
+
+OnDataLoss = Literal["stop", "continue"]
+
+
+@dataclass(frozen=True)
+class KafkaSource:
+    """Topics by name or `^pattern`, where the first run starts, and how much one batch takes at most.
+
+    `on_data_loss` is the rule for records that were gone before they were read, by retention or because a topic was
+    made anew: `stop` ends the query with DataLost, `continue` reports the loss and goes on with the oldest record.
+    """
+
+    settings: Settings
+    topics: tuple[str, ...]
+    start: Moment = "earliest"
+    max_records: int = 1_000_000
+    on_data_loss: OnDataLoss = "stop"
+
+
+def read_stream(session: SparkSession, source: KafkaSource, start: Offsets) -> DataFrame:
+    """The messages from the given offsets on, as they arrive."""
+    stream = session.readStream.format("kafka").options(**_options(source, start))
+    return stream.load().select(*MESSAGE_COLUMNS)
+
+
+def read_range(session: SparkSession, source: KafkaSource, part: OffsetRange) -> DataFrame:
+    """A few messages again, by their offsets."""
+    options = {
+        **java_client_options(source.settings),
+        "assign": json.dumps({part.partition.topic: [part.partition.partition]}),
+        "startingOffsets": spark_json({part.partition: part.start}),
+        "endingOffsets": spark_json({part.partition: part.end}),
+        "includeHeaders": "true",
+    }
+    return session.read.format("kafka").options(**options).load().select(*MESSAGE_COLUMNS)
+
+
+def find_start(source: KafkaSource, saved: Position | None, group: GroupName) -> StartPlan:
+    """Where a query begins: where it was, else where its consumer group is, else at the configured start."""
+    with Admin(source.settings) as admin:
+        partitions = find_partitions(admin, source.topics)
+        now = ClusterNow(
+            first=first_offsets(admin, partitions),
+            end=end_offsets(admin, partitions),
+            fresh=_fresh(admin, source.start, partitions),
+            topic_ids=topic_ids(admin, {partition.topic for partition in partitions}),
+        )
+        if saved is None and (committed := committed_offsets(admin, group, partitions)):
+            known = {topic: now.topic_ids[topic] for topic in {partition.topic for partition in committed}}
+            saved = Position(committed, known)
+    plan = plan_start(saved, now)
+    if source.on_data_loss == "stop":
+        plan.refuse_losses()
+    return plan
+
+
+def _fresh(admin: Admin, start: Moment, partitions: list[PartitionId]) -> Offsets:
+    match start:
+        case "earliest":
+            return first_offsets(admin, partitions)
+        case "latest":
+            return end_offsets(admin, partitions)
+        case _:
+            return offsets_at(admin, partitions, start)
+
+
+def _options(source: KafkaSource, start: Offsets) -> Mapping[str, str]:
+    return {
+        **java_client_options(source.settings),
+        **_subscription(source.topics),
+        "startingOffsets": spark_json(start),
+        "maxOffsetsPerTrigger": str(source.max_records),
+        "includeHeaders": "true",
+        # What was lost is found and reported before a query starts; while it runs, a loss must not pass unseen.
+        "failOnDataLoss": "true",
+    }
+
+
+def _subscription(topics: tuple[str, ...]) -> dict[str, str]:
+    if not any(is_pattern(topic) for topic in topics):
+        return {"subscribe": ",".join(topics)}
+    return {"subscribePattern": whole_pattern(topics)}
+
+
+def whole_pattern(topics: tuple[str, ...]) -> str:
+    """One pattern for Spark, which matches whole names, where ours need only match the beginning."""
+    each = (f"(?:{topic}).*" if is_pattern(topic) else re.escape(topic) for topic in topics)
+    return f"(?!__)(?:{'|'.join(each)})"

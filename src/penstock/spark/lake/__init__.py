@@ -1,0 +1,1 @@
+"""Lake tables: Parquet and Delta, written exactly once, read by anybody."""

@@ -1,0 +1,55 @@
+"""What is noted about a Parquet table: its columns and its folders, which the files alone do not tell reliably."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+
+from penstock.errors import ConfigError, Problem
+from penstock.spark.files import Files
+from penstock.spark.lake.evolution import evolved
+from penstock.spark.lake.table import LakeTable
+
+
+@dataclass(frozen=True)
+class TableNotes:
+    """The table's columns, and those of them that make its folders."""
+
+    columns: T.StructType
+    partition_by: tuple[str, ...]
+
+
+def read_notes(files: Files, table: LakeTable) -> TableNotes | None:
+    """What is noted about a table; None before its first batch."""
+    text = files.read(_path(table))
+    if text is None:
+        return None
+    data = json.loads(text)
+    return TableNotes(T.StructType.fromJson(data["columns"]), tuple(data["partition_by"]))
+
+
+def write_notes(files: Files, table: LakeTable, notes: TableNotes) -> None:
+    """Note a table's columns, before files with them appear."""
+    data = {"format": "parquet", "columns": notes.columns.jsonValue(), "partition_by": notes.partition_by}
+    files.write(_path(table), json.dumps(data, indent=2).encode())
+
+
+def next_notes(table: LakeTable, known: TableNotes | None, rows: T.StructType) -> TableNotes:
+    """The notes after rows of this schema; refuses columns that do not fit, and other folders than before."""
+    missing = [name for name in table.partition_by if name not in rows.names]
+    if missing:
+        hint = f"the rows have {', '.join(rows.names)}"
+        raise ConfigError(
+            [Problem(f"table {table.name}", f"there is no column {', '.join(missing)} to partition by", hint)]
+        )
+    if known is not None and known.partition_by != table.partition_by:
+        before, now = (", ".join(names) or "nothing" for names in (known.partition_by, table.partition_by))
+        hint = "folders cannot change; write to a new table"
+        raise ConfigError([Problem(f"table {table.name}", f"it is partitioned by {before}, not by {now}", hint)])
+    return TableNotes(evolved(known.columns if known else T.StructType(), rows, table.name), table.partition_by)
+
+
+def _path(table: LakeTable) -> str:
+    return f"{table.internal}/table.json"

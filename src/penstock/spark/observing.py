@@ -1,0 +1,36 @@
+"""Counting while writing: how many messages went by and how many were refused, without reading them twice."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.spark.decoding import is_refused
+
+_WAIT_SECONDS = 20
+
+
+class Counts(NamedTuple):
+    """How many messages were read, and how many of them were refused."""
+
+    read: int
+    refused: int
+
+
+def observed(decoded: DataFrame, observation: Observation) -> DataFrame:
+    """The same messages, counted as they go by."""
+    return decoded.observe(observation, F.count(F.lit(1)).alias("read"), F.count_if(is_refused()).alias("refused"))
+
+
+def counts_of(observation: Observation, rows: DataFrame) -> Counts | None:
+    """What was counted while the rows were written; None if Spark found no need to look at the messages at all."""
+    java: Any = rows.sparkSession._jvm  # noqa: SLF001 - PySpark can only wait without end
+    told = observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001 - as above
+    try:
+        java.scala.concurrent.Await.ready(told, java.scala.concurrent.duration.Duration.create(_WAIT_SECONDS, "s"))
+        return Counts(**observation.get)
+    except Py4JJavaError:
+        return None

@@ -1,0 +1,59 @@
+"""How far a query has come: the next offset in each partition, and the ids of the topics these offsets belong to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.events.record import Offset, Partition, TopicName
+from penstock.kafka.offsets import Offsets, PartitionId
+
+
+@dataclass(frozen=True)
+class Position:
+    """The next offset to read in each partition; a topic made anew has another id, and its offsets begin again."""
+
+    offsets: Offsets
+    topic_ids: Mapping[TopicName, str]
+
+    def advanced(self, offsets: Offsets) -> Position:
+        """The same with partitions moved on."""
+        return Position({**self.offsets, **offsets}, self.topic_ids)
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, which JSON can hold."""
+        return {"offsets": nested(self.offsets), "topic_ids": dict(self.topic_ids)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Position:
+        """From what `as_data` gave."""
+        return cls(flat(data["offsets"]), {TopicName(topic): topic_id for topic, topic_id in data["topic_ids"].items()})
+
+
+def nested(offsets: Mapping[PartitionId, Offset]) -> dict[str, dict[str, int]]:
+    """Offsets as Spark's JSON has them: `{"topic": {"0": 17}}`."""
+    found: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        found.setdefault(topic, {})[str(partition)] = offset
+    return found
+
+
+def flat(data: Mapping[str, Mapping[str, int]]) -> Offsets:
+    """Offsets from Spark's JSON."""
+    return {
+        PartitionId(TopicName(topic), Partition(int(partition))): Offset(offset)
+        for topic, partitions in data.items()
+        for partition, offset in partitions.items()
+    }
+
+
+def spark_json(offsets: Mapping[PartitionId, Offset]) -> str:
+    """Offsets as the text that Spark's Kafka source takes."""
+    return json.dumps(nested(offsets))
+
+
+def distance(start: Offsets, end: Offsets) -> int:
+    """How many offsets lie between two positions; compacted topics have fewer records than that."""
+    return sum(max(offset - start.get(partition, Offset(0)), 0) for partition, offset in end.items())

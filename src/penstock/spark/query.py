@@ -1,0 +1,177 @@
+"""One streaming query: a source, the path of its batches, and the state that outlives it.
+
+Spark's own checkpoint is thrown away with each start: it only tells a running query which offsets a batch has. How far
+the query has come is in its state and in its sink, so a lost or damaged checkpoint loses nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.errors import PenstockError
+from penstock.events.record import GroupName, Offset
+from penstock.kafka.offsets import Offsets
+from penstock.spark.batch import BatchPath, Underway, run_batch
+from penstock.spark.failures import as_error, spark_failures, translate
+from penstock.spark.hadoop_files import files_at
+from penstock.spark.kafka_source import KafkaSource, find_start, read_range, read_stream
+from penstock.spark.observing import Counts
+from penstock.spark.position import Position, flat
+from penstock.spark.sink import Batch
+from penstock.spark.state import QueryState
+
+_LOOK_SECONDS = 0.05
+_log = logging.getLogger(__name__)
+
+
+class StopBetweenBatches(Exception):
+    """Raised in place of a batch when the query is to stop: the batch before it is done, this one comes again."""
+
+
+@dataclass(frozen=True)
+class QuerySpec:
+    """What a query is made of; `trigger` is an interval such as `10 seconds`, or None to read what is there and end."""
+
+    pipeline: str
+    sink: str
+    source: KafkaSource
+    path: BatchPath
+    state: str
+    trigger: str | None = "0 seconds"
+
+    @property
+    def name(self) -> str:
+        """The query's name: the pipeline's and the sink's."""
+        return f"{self.pipeline}.{self.sink}"
+
+
+class Query:
+    """Runs one query: `start` it as often as it ends, `stop` it between two batches.
+
+    `failure` is what made it end, if anything did; `position` is up to where everything is done.
+    """
+
+    def __init__(self, session: SparkSession, spec: QuerySpec) -> None:
+        self.spec = spec
+        self.position: Position | None = None
+        self.failure: PenstockError | None = None
+        self.counts = Counts(0, 0)
+        self._session = session
+        self._state = QueryState(files_at(spec.state, session), spec.state)
+        self._running: StreamingQuery | None = None
+        self._checkpoint: Path | None = None
+        self._landed: Offsets = {}
+        self._number = 0
+        self._stopping = threading.Event()
+
+    def start(self) -> None:
+        """Find out where to go on, and begin to read there."""
+        self.failure = None
+        saved = self._state.claim()
+        landed = self.spec.path.sink.landed()
+        plan = find_start(self.spec.source, saved or landed, GroupName(self.spec.pipeline))
+        for loss in plan.losses:
+            _log.warning("%s goes on without lost records: %s", self.spec.name, loss)
+        self._state.save(plan.position)
+        self.position = plan.position
+        self._landed = ahead(same_topics(landed, plan.position), plan.position.offsets)
+        self._begin(plan.position)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether Spark runs it."""
+        return self._running is not None and self._running.isActive
+
+    def progress(self) -> dict[str, object]:
+        """What Spark tells of the last batch."""
+        last = self._running.lastProgress if self._running else None
+        return dict(json.loads(last.json)) if last else {}
+
+    def stop(self, timeout: float = 60.0) -> None:
+        """End it between two batches, waiting for the one that is underway."""
+        self._stopping.set()
+        deadline = time.monotonic() + timeout
+        while self.is_active and self._is_in_batch() and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
+        if self._running is not None:
+            self._running.stop()
+        self._forget_checkpoint()
+
+    def ended(self) -> PenstockError | None:
+        """Why it is not active any more: its failure, or None if it was stopped or came to its end."""
+        self._forget_checkpoint()
+        if self.failure is not None or self._running is None or self._stopping.is_set():
+            return self.failure
+        found = self._running.exception()
+        self.failure = as_error(translate(found, f"running {self.spec.name}")) if found is not None else None
+        return self.failure
+
+    def _begin(self, start: Position) -> None:
+        self._checkpoint = Path(tempfile.mkdtemp(prefix="penstock-checkpoint-"))
+        trigger = self.spec.trigger
+        with spark_failures(f"starting {self.spec.name}"):
+            stream = read_stream(self._session, self.spec.source, start.offsets)
+            writing = stream.writeStream.queryName(self.spec.name).foreachBatch(self._on_batch)
+            writing = writing.option("checkpointLocation", self._checkpoint.as_uri())
+            timed = writing.trigger(availableNow=True) if trigger is None else writing.trigger(processingTime=trigger)
+            self._running = timed.start()
+
+    def _on_batch(self, messages: DataFrame, batch_id: int) -> None:
+        if self._stopping.is_set():
+            raise StopBetweenBatches
+        try:
+            self._run(messages, batch_id)
+        except PenstockError as error:
+            self.failure = error
+            raise
+
+    def _run(self, messages: DataFrame, batch_id: int) -> None:
+        start = self.position
+        assert start is not None  # noqa: S101 - a query that reads has a position
+        self._state.check()
+        self._number = max(self._number + 1, time.time_ns() // 1_000_000)
+        batch = Batch(self.spec.name, self._number, start, start.advanced(self._ends(batch_id)))
+        reading = partial(read_range, self._session, self.spec.source)
+        counts = run_batch(self.spec.path, Underway(batch, messages, self._landed, reading))
+        # 6 note the progress
+        self._state.save(batch.end)
+        self.position = batch.end
+        self._landed = ahead(self._landed, batch.end.offsets)
+        self.counts = Counts(self.counts.read + counts.read, self.counts.refused + counts.refused)
+
+    def _ends(self, batch_id: int) -> Offsets:
+        """Where a batch ends, which Spark notes in its checkpoint before it runs the batch."""
+        assert self._checkpoint is not None  # noqa: S101 - as above
+        lines = (self._checkpoint / "offsets" / str(batch_id)).read_text(encoding="utf-8").splitlines()
+        return flat(json.loads(lines[-1]))
+
+    def _is_in_batch(self) -> bool:
+        return self._running is not None and bool(self._running.status["isTriggerActive"])
+
+    def _forget_checkpoint(self) -> None:
+        if self._checkpoint is not None:
+            shutil.rmtree(self._checkpoint, ignore_errors=True)
+
+
+def ahead(landed: Offsets, position: Offsets) -> Offsets:
+    """Where the sink has more than is done: what a crash cut off from its dead letters and its progress."""
+    return {place: offset for place, offset in landed.items() if offset > position.get(place, Offset(0))}
+
+
+def same_topics(landed: Position | None, now: Position) -> Offsets:
+    """What has landed of the topics as they are now; a topic made anew has nothing in common with its old offsets."""
+    if landed is None:
+        return {}
+    same = {topic for topic, topic_id in landed.topic_ids.items() if now.topic_ids.get(topic) == topic_id}
+    return {place: offset for place, offset in landed.offsets.items() if place.topic in same}

@@ -1,0 +1,124 @@
+"""The Spark session: made from the Java and the jars that the caller found, quiet, in UTC, and fit for two cores."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from penstock.config.secrets import PassThrough
+from penstock.errors import QueryFailed
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_DELTA = "delta-spark"
+_SECRETS = "(?i)secret|password|token|access[.]key|credential|jaas|ssl[.].*key"
+
+_DEFAULTS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.redaction.regex": _SECRETS,
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Kafka is written through the second version of Spark's sources, which alone reports observed counts.
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # A batch is committed by the ledger, so its tasks may put their files in place at once.
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # Without the side files of checksums, which no other reader of a table knows.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+}
+
+_LOCAL_DEFAULTS: Mapping[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+}
+
+_DELTA_DEFAULTS: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",
+}
+
+
+def start_session(
+    name: str,
+    *,
+    java_home: Path,
+    jars: Sequence[Path],
+    conf: Mapping[str, object] | None = None,
+    master: str = "local[*]",
+) -> SparkSession:
+    """Start Spark with these jars on the given Java; `conf` wins over every default of ours."""
+    options = session_options(jars, PassThrough(conf or {}), master)
+    builder = SparkSession.builder.appName(name).master(master)
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    try:
+        with _environment(java_home):
+            return builder.getOrCreate()
+    except RuntimeError as error:
+        raise QueryFailed(f"Spark does not start: {error}", hint="see the lines above from Java") from error
+
+
+def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: str) -> dict[str, str]:
+    """Every option of the session: ours, those for this master and these jars, then the user's."""
+    paths = [str(jar) for jar in jars if artifact(jar) not in _shipped()]
+    is_local = master.startswith("local")
+    return {
+        **_DEFAULTS,
+        **(_LOCAL_DEFAULTS if is_local else {}),
+        **(_DELTA_DEFAULTS if any(_DELTA in path for path in paths) else {}),
+        **_jar_options(paths, is_local=is_local),
+        **{key: _text(value) for key, value in conf.items()},
+        "spark.driver.extraJavaOptions": _java_options(conf),
+    }
+
+
+def artifact(jar: Path) -> str:
+    """A jar's name without its version."""
+    return re.split(r"-\d", jar.name, maxsplit=1)[0]
+
+
+@cache
+def _shipped() -> frozenset[str]:
+    """What Spark brings itself: another version of it on the class path would stand in Spark's own way."""
+    return frozenset(artifact(jar) for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+
+
+def _jar_options(paths: Sequence[str], *, is_local: bool) -> dict[str, str]:
+    """A local driver takes its jars where they are; on a cluster they travel to the executors."""
+    return {"spark.driver.extraClassPath": ":".join(paths)} if is_local else {"spark.jars": ",".join(paths)}
+
+
+def _java_options(conf: Mapping[str, object]) -> str:
+    quiet = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
+    return f"{quiet} {conf.get('spark.driver.extraJavaOptions', '')}".strip()
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@contextmanager
+def _environment(java_home: Path) -> Iterator[None]:
+    """What Spark's launcher reads from the environment, for as long as it starts."""
+    wanted = {"JAVA_HOME": str(java_home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    before = {key: os.environ.get(key) for key in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            os.environ.pop(key) if value is None else os.environ.update({key: value})

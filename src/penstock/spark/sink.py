@@ -1,0 +1,50 @@
+"""What every sink promises, and what it is told of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+
+from penstock.spark.position import Position, distance
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One micro-batch of a query: which offsets it holds, and a number that only grows."""
+
+    query: str
+    number: int
+    start: Position
+    end: Position
+
+    @property
+    def size(self) -> int:
+        """How many messages it has at most."""
+        return distance(self.start.offsets, self.end.offsets)
+
+
+class Sink(Protocol):
+    """Where rows go.
+
+    `write` returns when all rows are safe, and raises when they may not be; then the same offsets come again, in this
+    run or in the next one. A sink that wrote them all the same says so by `landed`, and is not given them again.
+    """
+
+    def check(self, schema: T.StructType) -> None:
+        """Refuse rows of this schema that the sink could not take; nothing is written yet."""
+        ...
+
+    def landed(self) -> Position | None:
+        """Finish what a crash left half done, and say up to where every message is in the sink, if it knows."""
+        ...
+
+    def form(self, rows: DataFrame) -> DataFrame:
+        """The rows as they are written; their column `_kafka` says where each comes from, and is not written itself."""
+        ...
+
+    def write(self, formed: DataFrame, batch: Batch) -> None:
+        """Write the rows of one batch."""
+        ...

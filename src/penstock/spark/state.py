@@ -1,0 +1,59 @@
+"""What one query must remember between runs: its position, and who runs it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from penstock.errors import TakenOver
+from penstock.spark.files import Files
+from penstock.spark.position import Position
+
+_FILE = "state.json"
+
+
+class QueryState:
+    """The position up to which everything of a query is done: written, refused records kept, progress told.
+
+    One driver at a time owns the state. Another one that claims it makes the next `check` or `save` of the first raise
+    TakenOver, so that two drivers started by mistake do not both write.
+    """
+
+    def __init__(self, files: Files, directory: str) -> None:
+        self._files = files
+        self._path = f"{directory}/{_FILE}"
+        self._owner = uuid.uuid4().hex
+        self._position: Position | None = None
+
+    def claim(self) -> Position | None:
+        """Become the owner; the position that was saved last, or None before the first time."""
+        data = self._read()
+        saved = data.get("position")
+        self._position = Position.from_data(saved) if saved else None
+        self._write()
+        return self._position
+
+    def check(self) -> None:
+        """Make sure that this driver is still the owner."""
+        if self._read().get("owner") != self._owner:
+            raise TakenOver(
+                "another driver has begun to run this query",
+                hint="stop one of the two; a query is run by one driver at a time",
+                state=self._path,
+            )
+
+    def save(self, position: Position) -> None:
+        """Remember how far everything is done."""
+        self.check()
+        self._position = position
+        self._write()
+
+    def _read(self) -> dict[str, Any]:
+        text = self._files.read(self._path)
+        return dict(json.loads(text)) if text else {}
+
+    def _write(self) -> None:
+        position = self._position.as_data() if self._position else None
+        data = {"owner": self._owner, "position": position}
+        self._files.write(self._path, json.dumps(data).encode())

@@ -1,0 +1,53 @@
+"""The built-in transforms: functions from rows to rows, which read and write nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+Transform = Callable[[DataFrame], DataFrame]
+
+SOURCE = "source"
+"""The name of the input in SQL."""
+
+
+def sql(query: str) -> Transform:
+    """Any Spark SQL over `source`."""
+
+    def transform(rows: DataFrame) -> DataFrame:
+        rows.createOrReplaceTempView(SOURCE)
+        return rows.sparkSession.sql(query)
+
+    return transform
+
+
+def keep(condition: str) -> Transform:
+    """The rows for which a condition of SQL holds."""
+    return lambda rows: rows.filter(condition)
+
+
+def select(expressions: Sequence[str]) -> Transform:
+    """These columns or expressions of SQL."""
+    return lambda rows: rows.selectExpr(*expressions)
+
+
+def drop(columns: Sequence[str]) -> Transform:
+    """All columns but these."""
+    return lambda rows: rows.drop(*columns)
+
+
+def rename(names: Mapping[str, str]) -> Transform:
+    """The columns under other names, given as old to new."""
+    return lambda rows: rows.withColumnsRenamed(dict(names))
+
+
+def chain(transforms: Sequence[Transform]) -> Transform:
+    """One after the other."""
+
+    def transform(rows: DataFrame) -> DataFrame:
+        for each in transforms:
+            rows = each(rows)
+        return rows
+
+    return transform

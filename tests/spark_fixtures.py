@@ -1,0 +1,40 @@
+"""One Spark for the whole run of tests: starting it takes seconds, and a process can have only one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.config import load_settings
+from penstock.local.jars import JarCache
+from penstock.local.java import spark_java_home
+from penstock.spark.session import start_session
+
+PARTS = ("spark", "delta", "s3a")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Forgive PySpark in the tests that use it: it leaves the sockets of its results to the garbage collector."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+
+
+def spark_jars() -> list[Path]:
+    """The jars that Spark needs for everything, downloaded if they are missing."""
+    cache = JarCache.from_settings(load_settings(env={}).settings)
+    cache.fetch(PARTS)
+    return [jar for part in PARTS for jar in cache.classpath(part)]
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local Spark with two cores."""
+    java_home = spark_java_home(tmp_path_factory.mktemp("java"))
+    conf = {"spark.driver.memory": "1g", "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    session = start_session("tests", java_home=java_home, jars=spark_jars(), conf=conf, master="local[2]")
+    yield session
+    session.stop()

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.errors import SchemaError
+from penstock.schemas import Schema
+from penstock.spark.decoding import PROBLEM
+from penstock.spark.json_rows import JsonRows
+from penstock.spark.json_shape import Record, shape_of_ddl, shape_of_schema
+
+EVERY_TYPE = """{"type": "record", "name": "Everything", "fields": [
+  {"name": "text", "type": "string"},
+  {"name": "number", "type": ["null", "int"]},
+  {"name": "long", "type": ["null", "long"]},
+  {"name": "ratio", "type": ["null", "double"]},
+  {"name": "flag", "type": ["null", "boolean"]},
+  {"name": "symbol", "type": ["null", {"type": "enum", "name": "Symbol", "symbols": ["UP", "DOWN"]}]},
+  {"name": "moment", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}]},
+  {"name": "day", "type": ["null", {"type": "int", "logicalType": "date"}]},
+  {"name": "price", "type": ["null", {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}]},
+  {"name": "raw", "type": ["null", "bytes"]},
+  {"name": "tags", "type": ["null", {"type": "array", "items": "string"}]},
+  {"name": "counts", "type": ["null", {"type": "map", "values": "long"}]},
+  {"name": "place", "type": ["null", {"type": "record", "name": "Place", "fields": [
+    {"name": "city", "type": "string"}, {"name": "floor", "type": ["null", "int"]}]}]}
+]}"""
+
+NOT_JSON = "record.undecodable"
+INVALID = "record.invalid"
+
+
+def decode(spark: SparkSession, values: list[bytes | None], shape: Record) -> list[tuple[Any, Any]]:
+    """Each message's row, without its nulls, and its problem."""
+    decoder = JsonRows(shape)
+    messages = spark.createDataFrame([(value,) for value in values], "value binary")
+    found = decoder.decode(messages).select(F.struct(*decoder.fields()).alias("row"), PROBLEM).collect()
+    return [
+        (
+            {name: _utc(value) for name, value in each.row.asDict(recursive=True).items() if value is not None},
+            tuple(each[PROBLEM]) if each[PROBLEM] else None,
+        )
+        for each in found
+    ]
+
+
+def _utc(value: Any) -> Any:
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+
+@pytest.fixture(scope="module")
+def everything() -> Record:
+    return shape_of_schema(Schema.from_text(EVERY_TYPE))
+
+
+GOOD: dict[bytes, dict[str, Any]] = {
+    b'{"text":"x"}': {"text": "x"},
+    b'{"text": "x", "number": 1}': {"text": "x", "number": 1},
+    b'{"text":"x"}\n': {"text": "x"},
+    b'{"text":"5"}': {"text": "5"},
+    b'{"text": "5"}': {"text": "5"},
+    b'{"text":"\\u0035"}': {"text": "5"},
+    b'{"text":"true"}': {"text": "true"},
+    b'{"text":"{}"}': {"text": "{}"},
+    b'{"text":"a\\nb \\" c"}': {"text": 'a\nb " c'},
+    b'{"text":"x","unknown":[1,{"a":2}]}': {"text": "x"},
+    b'{"text":"x","ratio":1}': {"text": "x", "ratio": 1.0},
+    b'{"text":"x","long":9223372036854775807}': {"text": "x", "long": 9223372036854775807},
+    b'{"text":"x","flag":false}': {"text": "x", "flag": False},
+    b'{"text":"x","symbol":"UP"}': {"text": "x", "symbol": "UP"},
+    b'{"text":"x","moment":"2026-01-02T03:04:05.678Z"}': {
+        "text": "x",
+        "moment": datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC),
+    },
+    b'{"text":"x","moment":1767323045678}': {
+        "text": "x",
+        "moment": datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC),
+    },
+    b'{"text":"x","day":"2026-01-02"}': {"text": "x", "day": date(2026, 1, 2)},
+    b'{"text":"x","day":17}': {"text": "x", "day": date(1970, 1, 18)},
+    b'{"text":"x","price":12.5}': {"text": "x", "price": Decimal("12.50")},
+    b'{"text":"x","price":"12.50"}': {"text": "x", "price": Decimal("12.50")},
+    b'{"text":"x","raw":"\\u00ff\\u0000"}': {"text": "x", "raw": b"\xff\x00"},
+    b'{"text":"x","tags":["p","5"]}': {"text": "x", "tags": ["p", "5"]},
+    b'{"text":"x","counts":{"k":1}}': {"text": "x", "counts": {"k": 1}},
+    b'{"text":"x","place":{"city":"Oslo"}}': {"text": "x", "place": {"city": "Oslo", "floor": None}},
+}
+
+BAD: dict[bytes | None, tuple[str, str]] = {
+    None: (INVALID, "the value is null"),
+    b"": (NOT_JSON, "not JSON: "),
+    b"nonsense": (NOT_JSON, "not JSON: nonsense"),
+    b'{"text":"x"': (NOT_JSON, 'not JSON: {"text":"x"'),
+    b'{"text":"x",}': (NOT_JSON, 'not JSON: {"text":"x",}'),
+    b'{"text":"x"} more': (NOT_JSON, 'not JSON: {"text":"x"} more'),
+    b'{"text":"x"}{"text":"y"}': (NOT_JSON, 'not JSON: {"text":"x"}{"text":"y"}'),
+    b'{"text":"x"}}': (NOT_JSON, 'not JSON: {"text":"x"}}'),
+    b"{'text':'x'}": (NOT_JSON, "not JSON: {'text':'x'}"),
+    b'{"text":"x","ratio":NaN}': (NOT_JSON, 'not JSON: {"text":"x","ratio":NaN}'),
+    b'{"text":"\xff"}': (NOT_JSON, 'not JSON: {"text":"\ufffd"}'),
+    b"null": (INVALID, "null is not an object"),
+    b"[]": (INVALID, "[] is not an object"),
+    b"{}": (INVALID, "text: the field is missing"),
+    b'{"text":null}': (INVALID, "text: the field is missing"),
+    b'{"text":5}': (INVALID, "text: 5 is not a string"),
+    b'{"text":true}': (INVALID, "text: true is not a string"),
+    b'{"text":{"a":1}}': (INVALID, 'text: {"a":1} is not a string'),
+    b'{"\\u0074ext":5}': (INVALID, "text: 5 is not a string"),
+    b'{"text":"x","number":"1"}': (INVALID, 'number: "1" is not an int'),
+    b'{"text":"x","number":1.5}': (INVALID, "number: 1.5 is not an int"),
+    b'{"text":"x","number":99999999999}': (INVALID, "number: 99999999999 is not an int"),
+    b'{"text":"x","flag":"true"}': (INVALID, 'flag: "true" is not a boolean'),
+    b'{"text":"x","symbol":"LEFT"}': (INVALID, 'symbol: "LEFT" is not one of UP, DOWN'),
+    b'{"text":"x","moment":"soon"}': (INVALID, 'moment: "soon" is not a timestamp'),
+    b'{"text":"x","moment":"17"}': (INVALID, 'moment: "17" is not a timestamp'),
+    b'{"text":"x","day":true}': (INVALID, "day: true is not a date"),
+    b'{"text":"x","price":12.555}': (INVALID, "price: 12.555 is not a decimal"),
+    b'{"text":"x","price":123456.5}': (INVALID, "price: 123456.5 is not a decimal"),
+    b'{"text":"x","raw":"\\u0100"}': (INVALID, 'raw: "\u0100" is not bytes'),
+    b'{"text":"x","tags":["p",5]}': (INVALID, "tags[1]: 5 is not a string"),
+    b'{"text":"x","tags":["p",null]}': (INVALID, "tags[1]: the value is null"),
+    b'{"text":"x","tags":"p"}': (INVALID, 'tags: "p" is not an array'),
+    b'{"text":"x","counts":{"k":"1"}}': (INVALID, 'counts["k"]: "1" is not a long'),
+    b'{"text":"x","place":{"floor":1}}': (INVALID, "place.city: the field is missing"),
+    b'{"text":"x","place":{"city":1}}': (INVALID, "place.city: 1 is not a string"),
+    b'{"text":"x","place":5}': (INVALID, "place: 5 is not an object"),
+}
+
+
+def test_messages_that_fit_become_rows(spark: SparkSession, everything: Record) -> None:
+    assert decode(spark, list(GOOD), everything) == [(row, None) for row in GOOD.values()]
+
+
+def test_messages_that_do_not_fit_are_refused_by_field_and_value(spark: SparkSession, everything: Record) -> None:
+    found = decode(spark, list(BAD), everything)
+    assert dict(zip(BAD, (problem for _, problem in found), strict=True)) == BAD
+
+
+def test_a_missing_field_takes_its_default(spark: SparkSession) -> None:
+    schema = """{"type": "record", "name": "R", "fields": [
+      {"name": "day", "type": {"type": "int", "logicalType": "date"}, "default": 1},
+      {"name": "tags", "type": {"type": "array", "items": "string"}, "default": ["new"]},
+      {"name": "name", "type": "string", "default": "nobody"}]}"""
+    shape = shape_of_schema(Schema.from_text(schema))
+    expected = {"day": date(1970, 1, 2), "tags": ["new"], "name": "nobody"}
+    assert decode(spark, [b"{}", b'{"name":null}'], shape) == [(expected, None)] * 2
+
+
+def test_columns_of_ddl_are_required_where_they_are_not_null(spark: SparkSession) -> None:
+    shape = shape_of_ddl("id BIGINT NOT NULL, name STRING")
+    found = decode(spark, [b'{"id":1}', b'{"name":"x"}'], shape)
+    assert found == [({"id": 1}, None), ({"name": "x"}, (INVALID, "id: the field is missing"))]
+
+
+def test_a_wide_schema_is_read_too(spark: SparkSession) -> None:
+    names = [f"field_{index}" for index in range(60)]
+    shape = shape_of_ddl(", ".join(f"{name} STRING" for name in names))
+    message = "{" + ",".join(f'"{name}":"{index}"' for index, name in enumerate(names)) + "}"
+    wrong = message.replace('"59"', "59")
+    [(row, _), (_, problem)] = decode(spark, [message.encode(), wrong.encode()], shape)
+    assert row["field_59"] == "59"
+    assert problem == (INVALID, "field_59: 59 is not a string")
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ('"string"', "not a record"),
+        ('{"type":"record","name":"R","fields":[{"name":"a","type":["int","string"]}]}', "a column has one type"),
+        ('{"type":"record","name":"R","fields":[{"name":"next","type":["null","R"]}]}', "holds itself"),
+        ('{"type":"record","name":"R","fields":[{"name":"a","type":"null"}]}', "always null"),
+    ],
+)
+def test_a_schema_that_cannot_be_rows_is_refused(schema: str, reason: str) -> None:
+    with pytest.raises(SchemaError, match=reason):
+        shape_of_schema(Schema.from_text(schema))
