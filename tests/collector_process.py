@@ -28,14 +28,13 @@ JSON = "application/json"
 class CollectorProcess:
     """A running collector."""
 
-    def __init__(self, directory: Path, bootstrap: str, section: Mapping[str, Any]) -> None:
+    def __init__(self, directory: Path, settings: Settings, section: Mapping[str, Any]) -> None:
         (port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
         self.log = directory / "collector.log"
         file = directory / "collector.yaml"
-        file.write_text(
-            yaml.safe_dump({"bootstrap": bootstrap, "ports": {"collector": port}, "collector": dict(section)})
-        )
+        ours = {"ports": {"collector": port}, "collector": dict(section)}
+        file.write_text(yaml.safe_dump({"bootstrap": settings.bootstrap, "kafka": dict(settings.kafka), **ours}))
         command = [sys.executable, "-m", "penstock", "--settings", str(file), "collector"]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stderr=log, stdout=log, cwd=directory)
@@ -89,9 +88,9 @@ class CollectorProcess:
 
 
 @contextmanager
-def collector(directory: Path, bootstrap: str, **section: Any) -> Iterator[CollectorProcess]:
+def collector(directory: Path, settings: Settings, **section: Any) -> Iterator[CollectorProcess]:
     """A collector with these settings, ended in the end."""
-    process = CollectorProcess(directory, bootstrap, section)
+    process = CollectorProcess(directory, settings, section)
     try:
         process.wait_until_up()
         yield process

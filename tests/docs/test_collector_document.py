@@ -22,7 +22,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "collector.md"
 def test_the_document_shows_what_really_happens(settings: Settings, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**client_environment(settings), "PATH": path, "COLUMNS": "120"}
-    with collector(tmp_path, settings.bootstrap) as process:
+    with collector(tmp_path, settings) as process:
         document = tmp_path / "collector.md"
         document.write_text(DOCUMENT.read_text().replace("localhost:8000", process.url.removeprefix("http://")))
         assert run_document(document, tmp_path, environment) == 5

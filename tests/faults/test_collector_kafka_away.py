@@ -55,7 +55,7 @@ def test_every_event_answered_with_success_is_in_the_topic_once(
     topics = {"events": product_topic()}
     with (
         Stack(settings=stack_settings) as stack,
-        collector(tmp_path, stack.settings().bootstrap, topics=topics, answer_within=2) as process,
+        collector(tmp_path, stack.settings(), topics=topics, answer_within=2) as process,
     ):
         clients = Clients(process.url)
         with ThreadPoolExecutor(CLIENTS) as pool:

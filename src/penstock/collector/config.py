@@ -94,7 +94,7 @@ class CollectorSettings(_Part):
     keys: list[KeySettings] = Field(default_factory=list, description="API keys; without any, everybody may send")
     cors: CorsSettings | None = Field(None, description="browsers' requests from other origins")
     max_body: Size = Field(4 * _MIB, description="a body's size, as sent and decompressed")
-    max_events: int = Field(10_000, ge=1, description="events in one body")
+    max_events: int = Field(5_000, ge=1, description="events in one body")
     buffer: Size = Field(64 * _MIB, description="bytes that may wait for Kafka, in each worker")
     answer_within: Seconds = Field(10, description="when Kafka has not acknowledged by then, the answer is 503")
     give_up_after: Seconds = Field(300, description="when Kafka has not acknowledged by then, nobody tries any more")

@@ -9,7 +9,7 @@ from time import time_ns
 
 from starlette.types import Receive
 
-from penstock.collector.answers import Answer, EventResult, Tally, answer, tally
+from penstock.collector.answers import RETRY_SECONDS, Answer, EventResult, Tally, answer, tally
 from penstock.collector.body import BodyReader, Headers, Memory
 from penstock.collector.config import CollectorSettings
 from penstock.collector.deadlines import Deadlines
@@ -54,11 +54,12 @@ class Intake:
         client = self._keyring.client(headers)
         topic = client.topic(topic_name)
         client.check_rate()
+        client.count(1)
         arrival = Arrival(topic, client.name, headers, address, _now())
         # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
         body = await self._bodies.read(headers, receive)
         parsed = await self._parse(body, arrival)
-        client.count(len(parsed.events))
+        client.count(len(parsed.events) - 1)
         # 3. Send them, good ones to the topic and others to the dead letters; a repeated id is not sent again.
         shipment, single = self._ship(parsed, arrival), parsed.single
         del body, parsed  # only what is underway is in memory while Kafka is waited for
@@ -85,7 +86,8 @@ class Intake:
         shipment.send()
         await shipment.wait()
         if shipment.results()[0].status != "rejected":
-            raise Busy(f"{error.message}, and it could not be kept: Kafka does not acknowledge", hint="send it again")
+            message = f"{error.message}, and Kafka does not acknowledge it among the dead letters"
+            raise Busy(message, hint="send it again", headers={"retry-after": RETRY_SECONDS})
 
     def _ship(self, parsed: Parsed, arrival: Arrival) -> Shipment:
         shipment, shape = Shipment(self._dispatch, arrival), arrival.topic.shape

@@ -80,7 +80,9 @@ def _given_key(headers: Headers) -> bytes | None:
 
 
 def _digest(key: KeySettings) -> bytes:
-    return bytes.fromhex(key.sha256) if key.sha256 else sha256(key.secret.get_secret_value().encode()).digest()  # type: ignore[union-attr]
+    if key.secret is not None:
+        return sha256(key.secret.get_secret_value().encode()).digest()
+    return bytes.fromhex(key.sha256 or "")
 
 
 def _client(key: KeySettings, topics: dict[str, Topic], workers: int) -> Client:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,16 +37,15 @@ class Parsed(msgspec.Struct):
 
 def parse_body(body: bytes, content_type: bytes, shape: EventShape, most: int) -> Parsed:
     """Decode and check every event; those that do not fit are Rejected, a body that is no JSON is NotJson."""
-    parsed = _parser_for(content_type)(body, shape)
+    parsed = _parser_for(content_type)(body, shape, most)
     if not parsed.events:
         raise NoEvents("the body holds no event", hint="send a JSON object, an array of them, or one a line")
-    if len(parsed.events) > most:
-        raise TooLarge(f"the body holds more than {most:,} events", hint="send fewer events at once")
+    _check_number(parsed.events, most)
     return parsed
 
 
 @lru_cache(maxsize=100)
-def _parser_for(content_type: bytes) -> Callable[[bytes, EventShape], Parsed]:
+def _parser_for(content_type: bytes) -> Callable[[bytes, EventShape, int], Parsed]:
     name, _, parameters = content_type.decode("latin-1").partition(";")
     media_type = name.strip().lower()
     charset = parameters.lower().replace(" ", "").replace('"', "").removeprefix("charset=")
@@ -59,10 +58,10 @@ def _parser_for(content_type: bytes) -> Callable[[bytes, EventShape], Parsed]:
     )
 
 
-def _parse_json(body: bytes, shape: EventShape) -> Parsed:
+def _parse_json(body: bytes, shape: EventShape, most: int) -> Parsed:
     start = body.lstrip(_SPACE)[:1]
     if start == b"[":
-        return Parsed(_parse_array(body, shape), single=False)
+        return Parsed(_parse_array(body, shape, most), single=False)
     if not start:
         return Parsed([], single=True)
     try:
@@ -72,23 +71,30 @@ def _parse_json(body: bytes, shape: EventShape) -> Parsed:
         return Parsed([Rejected(body, error)], single=True)
 
 
-def _parse_array(body: bytes, shape: EventShape) -> list[Event | Rejected]:
+def _parse_array(body: bytes, shape: EventShape, most: int) -> list[Event | Rejected]:
     try:
         return shape.decode_array(body)
     except NOT_SURELY:
-        return _one_by_one(_items(body), shape)
+        return _one_by_one(_items(body), shape, most)
 
 
-def _parse_lines(body: bytes, shape: EventShape) -> Parsed:
+def _parse_lines(body: bytes, shape: EventShape, most: int) -> Parsed:
     try:
         return Parsed(shape.decode_lines(body), single=False)
     except NOT_SURELY:
-        lines = (line.strip(_SPACE) for line in body.split(b"\n"))
-        return Parsed(_one_by_one(filter(None, lines), shape), single=False)
+        lines = [line for line in body.split(b"\n") if line.strip(_SPACE)]
+        return Parsed(_one_by_one(lines, shape, most), single=False)
 
 
-def _one_by_one(texts: Iterable[bytes], shape: EventShape) -> list[Event | Rejected]:
-    return [_event_or_rejected(text, shape) for text in texts]
+def _one_by_one(texts: Sequence[bytes | msgspec.Raw], shape: EventShape, most: int) -> list[Event | Rejected]:
+    """A close look at each event, which takes time: at no more of them than are allowed."""
+    _check_number(texts, most)
+    return [_event_or_rejected(bytes(text).strip(_SPACE), shape) for text in texts]
+
+
+def _check_number(events: Sequence[object], most: int) -> None:
+    if len(events) > most:
+        raise TooLarge(f"the body holds more than {most:,} events", hint="send fewer events at once")
 
 
 def _event_or_rejected(text: bytes, shape: EventShape) -> Event | Rejected:
@@ -98,9 +104,9 @@ def _event_or_rejected(text: bytes, shape: EventShape) -> Event | Rejected:
         return Rejected(text, error)
 
 
-def _items(body: bytes) -> list[bytes]:
+def _items(body: bytes) -> list[msgspec.Raw]:
     try:
-        return [bytes(item) for item in _raw_items.decode(body)]
+        return _raw_items.decode(body)
     except NOT_SURELY as error:
         raise _not_json(error) from error
 

@@ -37,8 +37,9 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     @property
     def sender(self) -> Sender:
         """Who sent them, in full."""
-        forwarded, agent = self.headers.get(b"x-forwarded-for", b""), self.headers.get(b"user-agent", b"")
-        return Sender(self.client, forwarded.decode("latin-1") or self.address, agent.decode("latin-1"))
+        forwarded = self.headers.get(b"x-forwarded-for", b"").decode("latin-1")
+        agent = self.headers.get(b"user-agent", b"").decode("latin-1")
+        return Sender(self.client, f"{forwarded} via {self.address}" if forwarded else self.address, agent)
 
 
 @dataclass(frozen=True)

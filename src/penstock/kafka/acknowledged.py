@@ -27,8 +27,11 @@ RECORD_OVERHEAD = 512
 """What librdkafka and we keep for a record beside its bytes, rounded up."""
 
 _POLL_SECONDS = 0.1
+_SETTLE_SECONDS = 0.02
 _PURGED_SECONDS = 5.0
 _KIB = 1024
+_LINGER_MS = 2
+"""Long enough for the requests of many connections to travel together, which saves more time than it costs."""
 _IN_DOUBT = {
     KafkaError._MSG_TIMED_OUT,  # noqa: SLF001 - librdkafka's own codes begin so
     KafkaError._TRANSPORT,  # noqa: SLF001 - as above
@@ -70,10 +73,10 @@ class Delivery:
             self._waiting.append(batch)
             batch.missing += 1
 
-    def settle(self) -> None:
-        """Tell everybody who waits what librdkafka reported."""
+    def settle(self, reason: PenstockError | None = None) -> None:
+        """Tell everybody who waits what librdkafka reported; `reason` is why, where more than that is known."""
         if self._report is not None:
-            self.error = translate(self._report, "waiting for the broker's acknowledgement")
+            self.error = reason or translate(self._report, "waiting for the broker's acknowledgement")
             self.in_doubt = self._report.code() in _IN_DOUBT
         self.settled = True
         for batch in self._waiting:
@@ -127,7 +130,7 @@ class AcknowledgedProducer:
         self._loop = asyncio.get_running_loop()
         self._reported: deque[Delivery] = deque()
         self._watch = ConnectionWatch()
-        self._handle = _make_handle(settings, max_bytes, give_up, error_cb=self._on_error)
+        self._handle = _make_handle(settings, max_bytes, give_up, error_cb=self._watch)
         self._closed = False
         self._thread = Thread(target=self._serve, name="penstock-acknowledged", daemon=True)
         self._thread.start()
@@ -164,15 +167,13 @@ class AcknowledgedProducer:
 
     async def close(self, timeout: float) -> int:  # noqa: ASYNC109 - as above
         """Wait for what is underway, then let it go; how many records the broker had not confirmed by then."""
-        await asyncio.to_thread(self._handle.flush, timeout)
-        self._settle_reported()
+        await self._settle_all(timeout)
         missing = self._records_underway
         if missing:
             self._handle.purge()
-            await asyncio.to_thread(self._handle.flush, _PURGED_SECONDS)
+            await self._settle_all(_PURGED_SECONDS)
         self._closed = True
         await asyncio.to_thread(self._thread.join)
-        self._settle_reported()
         self._handle.close()
         return missing
 
@@ -186,13 +187,22 @@ class AcknowledgedProducer:
 
     def _not_sent(self, delivery: Delivery, failure: KafkaException | BufferError, tried: str) -> None:
         self._let_go(delivery)
-        is_full = isinstance(failure, BufferError)
-        full = BufferFull("librdkafka's buffer is full", hint="send more slowly")
-        delivery.fail(full if is_full else translate(failure.args[0], tried))
+        if isinstance(failure, BufferError):
+            delivery.fail(BufferFull("librdkafka's buffer is full", hint="send more slowly"))
+        else:
+            delivery.fail(self.fatal or translate(failure.args[0], tried))
+
+    async def _settle_all(self, timeout: float) -> None:  # noqa: ASYNC109 - as above
+        give_up = self._loop.time() + timeout
+        while self._records_underway and self._loop.time() < give_up:  # noqa: ASYNC110 - an event would cost each record
+            await asyncio.sleep(_SETTLE_SECONDS)
 
     def _serve(self) -> None:
         while not self._closed:
-            self._handle.poll(_POLL_SECONDS)
+            try:
+                self._handle.poll(_POLL_SECONDS)
+            except KafkaException as failure:
+                self.fatal = _fatal(failure.args[0])
             if self._reported:
                 self._loop.call_soon_threadsafe(self._settle_reported)
 
@@ -201,16 +211,18 @@ class AcknowledgedProducer:
         while reported:
             delivery = reported.popleft()
             self._let_go(delivery)
-            delivery.settle()
+            delivery.settle(self.fatal)
 
     def _let_go(self, delivery: Delivery) -> None:
         self.bytes_underway -= delivery.size
         self._records_underway -= 1
 
-    def _on_error(self, error: KafkaError) -> None:
-        self._watch(error)
-        if error.fatal():
-            self.fatal = translate(error, "the producer can send no more")
+
+def _fatal(error: KafkaError) -> PenstockError:
+    """Why librdkafka will send nothing any more: raised once, by whichever call comes first after it."""
+    fatal = translate(error, "Kafka lets this producer send no more")
+    fatal.hint = f"{fatal.hint}; restart it when that is mended" if fatal.hint else "restart it"
+    return fatal
 
 
 def check_options(settings: Settings, *, max_bytes: int, give_up: float) -> None:
@@ -225,7 +237,7 @@ def _make_handle(settings: Settings, max_bytes: int, give_up: float, **callbacks
 
 def _options(settings: Settings, max_bytes: int, give_up: float) -> dict[str, Any]:
     named = ProducerOptions(
-        linger_ms=1,
+        linger_ms=_LINGER_MS,
         buffer_messages=0,
         buffer_kib=2 * max_bytes // _KIB,
         delivery_timeout=give_up,

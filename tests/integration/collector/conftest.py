@@ -49,17 +49,17 @@ def served(stack: Running, tmp_path_factory: pytest.TempPathFactory, section: di
     name = f"events-{uuid.uuid4().hex[:8]}"
     topics = {name: product_topic()}
     given = {"topic": name, "topics": topics | section.pop("topics", {}), "dead_letters": f"{name}.dead"} | section
-    with collector(tmp_path_factory.mktemp("collector"), stack.settings.bootstrap, **given) as process:
+    with collector(tmp_path_factory.mktemp("collector"), stack.settings, **given) as process:
         yield Served(process, stack.settings, name, f"{name}.dead")
 
 
 @pytest.fixture
 def start(stack: Running, tmp_path: Path, topic: str) -> Iterator[StartCollector]:
-    """Start a collector of the test's own; `bootstrap` may lead elsewhere."""
+    """Start a collector of the test's own; `settings` may lead elsewhere."""
     with ExitStack() as running:
 
-        def one(bootstrap: str = stack.settings.bootstrap, **section: Any) -> CollectorProcess:
+        def one(settings: Settings = stack.settings, **section: Any) -> CollectorProcess:
             given = {"topic": topic, "topics": {topic: product_topic()}} | section
-            return running.enter_context(collector(tmp_path, bootstrap, **given))
+            return running.enter_context(collector(tmp_path, settings, **given))
 
         yield one

@@ -18,7 +18,7 @@ def test_a_rejected_event_is_kept_with_reason_client_and_time(served: Served) ->
         "penstock.origin": f"{served.topic}/-1/-1",
         "penstock.event_id": answer.json()["events"][1]["id"],
         "penstock.client": "anonymous",
-        "penstock.client.address": "203.0.113.9",
+        "penstock.client.address": "203.0.113.9 via 127.0.0.1",
         "penstock.client.agent": "shop-ios/4.2",
     }
 

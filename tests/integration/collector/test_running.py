@@ -6,17 +6,19 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import psutil
 
+from penstock.config import Settings, load_settings
 from tests.collector_process import EVENT, CollectorProcess, headers_of, read_topic
 from tests.conftest import Running
 from tests.integration.collector.conftest import Served, StartCollector
 
-AWAY = "127.0.0.1:9"
+AWAY = load_settings(env={}, options={"bootstrap": "127.0.0.1:9"}).settings
 
 
 def penstock(directory: Path, settings: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -59,7 +61,7 @@ def test_the_description_has_this_collectors_topics_and_fields(served: Served) -
 
 
 def test_with_kafka_away_the_answer_is_503_with_the_id_to_try_again_with(start: StartCollector) -> None:
-    process = start(bootstrap=AWAY, answer_within=1)
+    process = start(AWAY, answer_within=1)
     assert process.http.get("/healthz").status_code == 200
     assert process.http.get("/readyz").status_code == 503
     answer = process.post(EVENT, headers={"idempotency-key": "mine"})
@@ -71,7 +73,7 @@ def test_with_kafka_away_the_answer_is_503_with_the_id_to_try_again_with(start: 
 
 
 def test_with_kafka_away_memory_stays_within_its_bound(start: StartCollector) -> None:
-    process = start(bootstrap=AWAY, answer_within=1, buffer="4 MiB")
+    process = start(AWAY, answer_within=1, buffer="4 MiB")
     large = [{**EVENT, "Listing_ID": "x" * 10_000}] * 50
     process.post(EVENT)
     before = process.memory()
@@ -83,6 +85,19 @@ def test_with_kafka_away_memory_stays_within_its_bound(start: StartCollector) ->
     assert all("retry-after" in answer.headers for answer in answers)
     assert process.memory() - before < 60_000_000
     assert process.metrics()["penstock_collector_underway_bytes"] <= 4 * 1024 * 1024
+
+
+def test_a_user_that_may_not_write_is_told_which_right_is_lacking(
+    start: StartCollector, secured: Callable[[str], Settings]
+) -> None:
+    process = start(secured("reader"), answer_within=5)
+    answer = process.post(EVENT)
+    assert answer.status_code == 503
+    assert answer.json()["status"] == "failed"
+    assert answer.json()["error"]["code"] == "kafka.not_authorized"
+    assert process.http.get("/readyz").status_code == 503
+    assert process.http.get("/healthz").json()["error"]["code"] == "kafka.not_authorized"
+    assert process.stop() == 0
 
 
 def test_sigterm_lets_what_is_underway_be_answered_and_ends_with_0(

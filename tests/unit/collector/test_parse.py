@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -60,9 +61,20 @@ def test_a_body_that_is_no_json_is_refused_whole(body: bytes) -> None:
         parse_body(body, JSON, SHAPE, 100)
 
 
-def test_too_many_events_are_refused() -> None:
+@pytest.mark.parametrize("text", [GOOD, BAD, b"1"])
+def test_too_many_events_are_refused_good_or_bad(text: bytes) -> None:
     with pytest.raises(TooLarge):
-        parse_body(b"[" + b",".join([GOOD] * 101) + b"]", JSON, SHAPE, 100)
+        parse_body(b"[" + b",".join([text] * 101) + b"]", JSON, SHAPE, 100)
+    with pytest.raises(TooLarge):
+        parse_body(b"\n".join([text] * 101), LINES, SHAPE, 100)
+
+
+def test_too_many_events_are_refused_before_they_are_looked_at_closely() -> None:
+    body = b"[" + b",".join([b"1"] * 1_000_000) + b"]"
+    began = time.thread_time()
+    with pytest.raises(TooLarge):
+        parse_body(body, JSON, SHAPE, 100)
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize(
