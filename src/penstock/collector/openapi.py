@@ -34,7 +34,8 @@ def describe(settings: CollectorSettings, topics: dict[str, Topic]) -> Json:
         "EventOfAnyTopic": {"anyOf": list(schemas.values())},
     }
     for path in ("/events", "/topics/{topic}"):
-        _add_examples(document["paths"][path]["post"]["requestBody"]["content"], schemas[settings.topic])
+        example = _example_event(schemas[settings.topic], topics[settings.topic].shape)
+        _add_examples(document["paths"][path]["post"]["requestBody"]["content"], example)
     document["paths"]["/topics/{topic}"]["post"]["parameters"][0]["schema"]["examples"] = list(topics)
     if settings.keys:
         document["security"] = [{"bearer": []}, {"apiKey": []}]
@@ -47,8 +48,13 @@ def _event_schema(shape: EventShape) -> Json:
     return schema
 
 
-def _add_examples(content: Json, schema: Json) -> None:
-    event = {name: _example(name, field) for name, field in schema["properties"].items() if name != ID_FIELD}
+def _example_event(schema: Json, shape: EventShape) -> Json:
+    """An event as a client would send it: without its id, and without the time that the server sets."""
+    fields = schema["properties"].items()
+    return {name: _example(name, field) for name, field in fields if name not in {ID_FIELD, shape.time_field}}
+
+
+def _add_examples(content: Json, event: Json) -> None:
     with_id = {**event, ID_FIELD: "0b9f3c4e-6a55-4c5b-9f6e-2f3f4f2f9d10"}
     content["application/json"]["examples"] = {
         "one": {"summary": "One event", "value": event},

@@ -51,7 +51,7 @@ class EventShape:
 
     def __init__(self, record: RecordType, *, key_field: str | None = None, time_field: str | None = None) -> None:
         self._record = record
-        self._time_field = time_field
+        self.time_field = time_field
         self._slots = [_Slot(f"field_{index}", field) for index, field in enumerate(record.fields)]
         attributes = {slot.field.name: slot.attribute for slot in self._slots}
         self._key = attributes[key_field] if key_field else None
@@ -109,7 +109,7 @@ class EventShape:
         return msgspec.defstruct(name, fields, rename=names, kw_only=True, forbid_unknown_fields=True)
 
     def _struct_field(self, slot: _Slot, kind: Any) -> Any:  # noqa: ANN401 - what defstruct takes is a tuple of many forms
-        if slot.field.name == self._time_field:
+        if slot.field.name == self.time_field:
             return (slot.attribute, kind | None, None)
         if not slot.field.has_default:
             return (slot.attribute, kind)
@@ -137,8 +137,8 @@ class EventShape:
         return self._untyped.decode(text)
 
     def _leave_out_what_the_schema_does_not_say(self, value: dict[str, Any]) -> None:
-        if self._time_field and value.get(self._time_field) is None:
-            value[self._time_field] = ""
+        if self.time_field and value.get(self.time_field) is None:
+            value[self.time_field] = ""
         if self._id_is_extra and (event_id := value.pop(ID_FIELD, None)) is not None:
             if not isinstance(event_id, str):
                 raise _invalid(Misfit(ID_FIELD, f"{event_id!r:.60} is not a string"))
