@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.config import Settings
@@ -12,15 +12,15 @@ from penstock.kafka.topics import ensure_topic
 from penstock.spark.client_options import java_client_options
 from penstock.spark.decoding import PROBLEM, origin_of
 from penstock.spark.failures import spark_failures
+from penstock.spark.headers import ORIGIN, header, own_headers
 
 _OURS = (
     "penstock.error.code",
     "penstock.error.message",
     "penstock.pipeline",
     "penstock.failed_at",
-    "penstock.origin",
+    ORIGIN,
 )
-_NO_HEADERS = "array<struct<key:string,value:binary>>"
 _ISO = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 
 
@@ -56,13 +56,3 @@ def dead_letters(refused: DataFrame, pipeline: str) -> DataFrame:
     ours = F.array(*(header(name, value) for name, value in zip(_OURS, told, strict=True)))
     theirs = F.filter(own_headers(F.col("headers")), lambda each: ~each.getField("key").isin(*_OURS))
     return refused.select("key", "value", F.concat(theirs, ours).alias("headers"))
-
-
-def own_headers(headers: Column) -> Column:
-    """A message's headers, none where there are none."""
-    return F.coalesce(headers, F.array().cast(_NO_HEADERS))
-
-
-def header(name: str, value: Column) -> Column:
-    """One header as Spark's Kafka sink takes it."""
-    return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))

@@ -58,3 +58,14 @@ def is_refused() -> Column:
 def origin_of(topic: Column, partition: Column, offset: Column) -> Column:
     """Where a message stands, written `<topic>/<partition>/<offset>`."""
     return F.concat_ws("/", topic, partition.cast("string"), offset.cast("string"))
+
+
+def without_origin(schema: T.StructType) -> T.StructType:
+    """The columns that a sink writes: all but the one that says where a row comes from."""
+    return T.StructType([field for field in schema.fields if field.name != KAFKA])
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark takes it literally."""
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"

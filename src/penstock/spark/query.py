@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from penstock.spark.observing import Counts
 from penstock.spark.position import Position, flat
 from penstock.spark.sink import Batch
 from penstock.spark.state import QueryState
+from penstock.spark.vitals import LastBatch
 
 _LOOK_SECONDS = 0.05
 _log = logging.getLogger(__name__)
@@ -59,27 +61,30 @@ class QuerySpec:
 class Query:
     """Runs one query: `start` it as often as it ends, `stop` it between two batches.
 
-    `failure` is what made it end, if anything did; `position` is up to where everything is done.
+    `position` is up to where everything is done; `batches` and `counts` add up over all starts.
     """
 
     def __init__(self, session: SparkSession, spec: QuerySpec) -> None:
         self.spec = spec
-        self.position: Position | None = None
-        self.failure: PenstockError | None = None
+        self.position = Position({}, {})
+        self.batches = 0
         self.counts = Counts(0, 0)
+        self.last_batch: LastBatch | None = None
         self._session = session
         self._state = QueryState(files_at(spec.state, session), spec.state)
         self._running: StreamingQuery | None = None
-        self._checkpoint: Path | None = None
+        self._checkpoint = Path()
         self._landed: Offsets = {}
         self._number = 0
+        self._failure: PenstockError | None = None
         self._stopping = threading.Event()
 
     def start(self) -> None:
-        """Find out where to go on, and begin to read there."""
-        self.failure = None
+        """Finish what a crash left half done, find out where to go on, and begin to read there."""
+        self._failure = None
         saved = self._state.claim()
         landed = self.spec.path.sink.landed()
+        self.spec.path.dead_letters.prepare()
         plan = find_start(self.spec.source, saved or landed, GroupName(self.spec.pipeline))
         for loss in plan.losses:
             _log.warning("%s goes on without lost records: %s", self.spec.name, loss)
@@ -93,14 +98,13 @@ class Query:
         """Whether Spark runs it."""
         return self._running is not None and self._running.isActive
 
-    def progress(self) -> dict[str, object]:
-        """What Spark tells of the last batch."""
-        last = self._running.lastProgress if self._running else None
-        return dict(json.loads(last.json)) if last else {}
+    def begin_no_batch(self) -> None:
+        """Let the batch that is underway be the last one."""
+        self._stopping.set()
 
     def stop(self, timeout: float = 60.0) -> None:
         """End it between two batches, waiting for the one that is underway."""
-        self._stopping.set()
+        self.begin_no_batch()
         deadline = time.monotonic() + timeout
         while self.is_active and self._is_in_batch() and time.monotonic() < deadline:
             time.sleep(_LOOK_SECONDS)
@@ -111,11 +115,10 @@ class Query:
     def ended(self) -> PenstockError | None:
         """Why it is not active any more: its failure, or None if it was stopped or came to its end."""
         self._forget_checkpoint()
-        if self.failure is not None or self._running is None or self._stopping.is_set():
-            return self.failure
-        found = self._running.exception()
-        self.failure = as_error(translate(found, f"running {self.spec.name}")) if found is not None else None
-        return self.failure
+        if self._failure is None and self._running is not None and not self._stopping.is_set():
+            found = self._running.exception()
+            self._failure = as_error(translate(found, f"running {self.spec.name}")) if found is not None else None
+        return self._failure
 
     def _begin(self, start: Position) -> None:
         self._checkpoint = Path(tempfile.mkdtemp(prefix="penstock-checkpoint-"))
@@ -130,29 +133,30 @@ class Query:
     def _on_batch(self, messages: DataFrame, batch_id: int) -> None:
         if self._stopping.is_set():
             raise StopBetweenBatches
+        began = time.monotonic()
         try:
-            self._run(messages, batch_id)
+            counts = self._run(messages, batch_id)
         except PenstockError as error:
-            self.failure = error
+            self._failure = error
             raise
+        self.batches += 1
+        self.counts = Counts(self.counts.read + counts.read, self.counts.refused + counts.refused)
+        self.last_batch = LastBatch(datetime.now(UTC), counts.read, counts.refused, time.monotonic() - began)
 
-    def _run(self, messages: DataFrame, batch_id: int) -> None:
-        start = self.position
-        assert start is not None  # noqa: S101 - a query that reads has a position
+    def _run(self, messages: DataFrame, batch_id: int) -> Counts:
         self._state.check()
         self._number = max(self._number + 1, time.time_ns() // 1_000_000)
-        batch = Batch(self.spec.name, self._number, start, start.advanced(self._ends(batch_id)))
+        batch = Batch(self.spec.name, self._number, self.position, self.position.advanced(self._ends(batch_id)))
         reading = partial(read_range, self._session, self.spec.source)
         counts = run_batch(self.spec.path, Underway(batch, messages, self._landed, reading))
         # 6 note the progress
         self._state.save(batch.end)
         self.position = batch.end
         self._landed = ahead(self._landed, batch.end.offsets)
-        self.counts = Counts(self.counts.read + counts.read, self.counts.refused + counts.refused)
+        return counts
 
     def _ends(self, batch_id: int) -> Offsets:
         """Where a batch ends, which Spark notes in its checkpoint before it runs the batch."""
-        assert self._checkpoint is not None  # noqa: S101 - as above
         lines = (self._checkpoint / "offsets" / str(batch_id)).read_text(encoding="utf-8").splitlines()
         return flat(json.loads(lines[-1]))
 
@@ -160,13 +164,13 @@ class Query:
         return self._running is not None and bool(self._running.status["isTriggerActive"])
 
     def _forget_checkpoint(self) -> None:
-        if self._checkpoint is not None:
+        if self._checkpoint.name:
             shutil.rmtree(self._checkpoint, ignore_errors=True)
 
 
-def ahead(landed: Offsets, position: Offsets) -> Offsets:
+def ahead(landed: Offsets, done: Offsets) -> Offsets:
     """Where the sink has more than is done: what a crash cut off from its dead letters and its progress."""
-    return {place: offset for place, offset in landed.items() if offset > position.get(place, Offset(0))}
+    return {place: offset for place, offset in landed.items() if offset > done.get(place, Offset(0))}
 
 
 def same_topics(landed: Position | None, now: Position) -> Offsets:

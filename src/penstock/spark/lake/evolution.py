@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import SchemaIncompatible
+from penstock.spark.decoding import quoted
 
 _WIDER: Mapping[type[T.DataType], tuple[type[T.DataType], ...]] = {
     T.ByteType: (T.ShortType, T.IntegerType, T.LongType),
@@ -39,7 +40,10 @@ def conformed(rows: DataFrame, table: T.StructType) -> DataFrame:
     """The rows with exactly the table's columns, in its order and of its types."""
     have = {field.name: field.dataType for field in rows.schema.fields}
     return rows.select(
-        *(_conformed(_column(field.name), have.get(field.name), field.dataType).alias(field.name) for field in table)
+        *(
+            _conformed(F.col(quoted(field.name)), have.get(field.name), field.dataType).alias(field.name)
+            for field in table
+        )
     )
 
 
@@ -135,8 +139,3 @@ def _conformed(column: Column, have: T.DataType | None, want: T.DataType) -> Col
             return F.transform_values(column, lambda _key, item: _conformed(item, inner, wanted))
         case _:
             return column.cast(want)
-
-
-def _column(name: str) -> Column:
-    escaped = name.replace("`", "``")
-    return F.col(f"`{escaped}`")

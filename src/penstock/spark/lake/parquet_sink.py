@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import LedgerLost
-from penstock.spark.decoding import KAFKA
+from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.files import FoundFile
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.evolution import conformed
@@ -108,11 +108,6 @@ class ParquetSink:
                 f"table {self._table.name} has {len(own)} files of {self._query}, but their ledger is gone",
                 hint=f"restore {self._table.state(self._query)}, or give the pipeline another name or table",
             )
-
-
-def without_origin(schema: T.StructType) -> T.StructType:
-    """The columns that a table gets."""
-    return T.StructType([field for field in schema.fields if field.name != KAFKA])
 
 
 def _is_data(path: str) -> bool:

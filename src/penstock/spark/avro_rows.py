@@ -1,0 +1,176 @@
+"""Rows from Avro messages, each decoded by the schema that it was written with, and given in the reader's form.
+
+Spark's `from_avro` answers bytes that it cannot decode with a struct of nulls, which an honest record of nulls looks
+like too, and it does not mind bytes that are left over. So every record is decoded as the first field of another
+record, whose second field is a mark that is put behind the message. Where that mark is not found, the bytes are not
+what their schema says, however little is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+from pyspark.sql.avro.functions import from_avro
+
+from penstock.errors import RecordInvalid, RecordUndecodable, SchemaError, SchemaIncompatible, SchemaNotFound
+from penstock.schemas import IdWidth, Schema, SchemaRegistry
+from penstock.schemas.avro.emit import to_json
+from penstock.schemas.avro.model import RecordType, type_name
+from penstock.spark.avro_writers import MOST_IDS, Writer, Writers, newest, readable
+from penstock.spark.decoding import PARSED, PROBLEM, problem
+from penstock.spark.failures import UNKNOWN_SCHEMA
+
+_MARK: Final = bytes.fromhex("8f50454e53544f43")
+_INT, _LONG, _UUID = IdWidth.INT.body, IdWidth.LONG.body, IdWidth.UUID.body
+_SHOWN: Final = 24
+
+
+class AvroRows:
+    """Decodes messages by the id that each carries.
+
+    Without a `reader`, rows have the form of the newest schema of the `subjects`, also of one that becomes the newest
+    while the query runs. Ids seen for the first time fail the batch inside of Spark, before anything of it is written;
+    `learn` then asks the registry for all of them at once.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        registry: SchemaRegistry,
+        *,
+        subjects: Sequence[str] = (),
+        reader: Schema | None = None,
+    ) -> None:
+        self._session = session
+        self._subjects = subjects
+        self._named_reader = reader
+        self._writers = Writers(registry)
+        self._reader = reader or newest(registry, subjects)
+        _record(self._reader)
+
+    @property
+    def schema(self) -> T.StructType:
+        """As the protocol says."""
+        row = self._parsed_type()["row"].dataType
+        assert isinstance(row, T.StructType)  # noqa: S101 - a record's type is a struct
+        return row
+
+    def decode(self, messages: DataFrame) -> DataFrame:
+        """As the protocol says."""
+        value = F.col("value")
+        writers = sorted(self._writers.known.values(), key=lambda writer: -len(writer.header))
+        legible = [writer for writer in writers if not readable(writer.schema, self._reader)]
+        parsed = messages.select("*", self._parsed(value, legible).alias(PARSED))
+        return parsed.select("*", self._problem(value, writers).alias(PROBLEM))
+
+    def fields(self) -> Sequence[Column]:
+        """As the protocol says."""
+        return [F.col(PARSED).getField("row").getField(name).alias(name) for name in _record(self._reader)]
+
+    def learn(self, messages: DataFrame) -> None:
+        """As the protocol says."""
+        value = F.col("value")
+        seen = [*self._writers.known, *self._writers.unknown()]
+        strange = messages.filter(_claims_schema(value) & ~_begins_with(value, seen)).select("value")
+        unknown = self._writers.learn(_distinct(strange, F.substring(value, 1, _INT)))
+        if unknown:
+            # What is no id of 4 bytes may be one of 8 or 16: more bytes of these messages tell.
+            rest = strange.filter(_begins_with(value, unknown))
+            is_long = _begins_with(value, [bytes(_INT)])
+            longer = F.when(is_long, F.substring(value, 1, _LONG)).otherwise(F.substring(value, 1, _UUID))
+            self._writers.note_unknown(self._writers.learn(_distinct(rest, longer)))
+        if self._named_reader is None:
+            self._reader = newest(self._writers.registry, self._subjects)
+
+    def _parsed(self, value: Column, writers: Sequence[Writer]) -> Column:
+        """The record and the mark behind it, by the writer whose header the message has; null without one."""
+        found = F.lit(None) if writers else F.lit(None).cast(self._parsed_type())
+        for writer in reversed(writers):
+            body = F.substring(value, F.lit(len(writer.header) + 1), F.octet_length(value))
+            decoded = _decoded(body, writer.schema, self._reader)
+            found = F.when(_begins_with(value, [writer.header]), decoded).otherwise(found)
+        return found
+
+    def _problem(self, value: Column, writers: Sequence[Writer]) -> Column:
+        is_whole = F.col(PARSED).getField("end") == F.lit(bytearray(_MARK))
+        found = F.when(is_whole, F.lit(None))
+        found = found.when(value.isNull(), problem(RecordInvalid.code, F.lit("the value is null")))
+        found = found.when(~_claims_schema(value), problem(RecordUndecodable.code, _no_schema(value)))
+        for writer in writers:
+            code, reason = self._reason(writer)
+            said = F.concat(F.lit(f"{reason} [{writer.framed}: "), _shown(value), F.lit("]"))
+            found = found.when(_begins_with(value, [writer.header]), problem(code, said))
+        said = F.concat(F.lit("the registry does not know the schema id: "), _shown(value))
+        found = found.when(_begins_with(value, self._writers.unknown()), problem(SchemaNotFound.code, said))
+        return found.otherwise(F.raise_error(F.concat(F.lit(f"{UNKNOWN_SCHEMA} "), _shown(value))))
+
+    def _reason(self, writer: Writer) -> tuple[str, str]:
+        """Why messages of a writer are refused if they are."""
+        misreading = readable(writer.schema, self._reader)
+        if misreading:
+            return SchemaIncompatible.code, f"the reader's schema cannot read the message: {misreading}"
+        return RecordUndecodable.code, "the bytes are not one record of their schema"
+
+    def _parsed_type(self) -> T.StructType:
+        nothing = _decoded(F.lit(bytearray()), self._reader, self._reader).alias(PARSED)
+        found = self._session.range(0).select(nothing).schema[PARSED].dataType
+        assert isinstance(found, T.StructType)  # noqa: S101 - as above
+        return found
+
+
+def _decoded(body: Column, writer: Schema, reader: Schema) -> Column:
+    marked = F.concat(body, F.lit(bytearray(_MARK)))
+    return from_avro(marked, _marked(writer), {"avroSchema": _marked(reader), "mode": "PERMISSIVE"})
+
+
+def _marked(schema: Schema) -> str:
+    """A record of the schema's record and the mark; Avro puts nothing between the two."""
+    mark = {"type": "fixed", "name": "penstock_mark", "size": len(_MARK)}
+    fields = [{"name": "row", "type": to_json(schema.type)}, {"name": "end", "type": mark}]
+    return json.dumps({"type": "record", "name": "penstock_message", "fields": fields})
+
+
+def _record(schema: Schema) -> list[str]:
+    """The names of a schema's fields; refuses one that is no record."""
+    if not isinstance(schema.type, RecordType):
+        raise SchemaError(f"the schema is of type {type_name(schema.type)}, not a record", hint="rows need a record")
+    return [field.name for field in schema.type.fields]
+
+
+def _begins_with(value: Column, starts: Iterable[bytes]) -> Column:
+    """Whether a message begins with one of these, which may be of several lengths."""
+    by_length: dict[int, list[bytearray]] = {}
+    for start in starts:
+        by_length.setdefault(len(start), []).append(bytearray(start))
+    each = (F.substring(value, 1, length).isin(*same) for length, same in by_length.items())
+    return reduce(or_, each, F.lit(False))
+
+
+def _claims_schema(value: Column) -> Column:
+    return (F.octet_length(value) >= F.lit(_INT)) & _begins_with(value, [b"\x00"])
+
+
+def _no_schema(value: Column) -> Column:
+    first = F.lower(F.hex(F.substring(value, 1, 1)))
+    wrong_byte = F.concat(F.lit("the message begins with byte 0x"), first, F.lit(", not with 0x00 and a schema id: "))
+    too_short = F.lit("the message is too short to carry a schema id: ")
+    begins_right = (F.octet_length(value) == F.lit(0)) | _begins_with(value, [b"\x00"])
+    return F.concat(F.when(begins_right, too_short).otherwise(wrong_byte), _shown(value))
+
+
+def _shown(value: Column) -> Column:
+    """The first bytes in hexadecimal, and how many there are."""
+    start = F.lower(F.hex(F.substring(value, 1, _SHOWN)))
+    return F.concat(start, F.lit(" ("), F.octet_length(value).cast("string"), F.lit(" bytes)"))
+
+
+def _distinct(messages: DataFrame, beginning: Column) -> list[bytes]:
+    found = messages.select(beginning.alias("beginning")).distinct().limit(MOST_IDS + 1)
+    return [bytes(row["beginning"]) for row in found.collect()]

@@ -1,0 +1,34 @@
+"""Rows on the screen, for trying things."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+
+from penstock.spark.decoding import KAFKA
+from penstock.spark.position import Position
+from penstock.spark.sink import Batch
+
+
+@dataclass(frozen=True)
+class ConsoleSink:
+    """Prints the first rows of each batch; nothing is kept."""
+
+    rows: int = 20
+
+    def check(self, schema: T.StructType) -> None:
+        """As the protocol says: every row can be printed."""
+
+    def landed(self) -> Position | None:
+        """As the protocol says."""
+        return None
+
+    def form(self, rows: DataFrame) -> DataFrame:
+        """As the protocol says."""
+        return rows.drop(KAFKA)
+
+    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - all batches are alike on a screen
+        """As the protocol says."""
+        formed.show(self.rows, truncate=False)

@@ -1,0 +1,43 @@
+"""Heartbeats: the state of every query, wherever it runs, on one compacted topic that anybody can read."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from penstock.config import Settings
+from penstock.errors import PenstockError
+from penstock.kafka.producer import Producer
+from penstock.kafka.topics import ensure_topic
+
+TOPIC = "penstock.heartbeats"
+
+_SETTINGS = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1", "segment.ms": "600000"}
+_log = logging.getLogger(__name__)
+
+
+class Heartbeats:
+    """Sends vitals by the query's name; what cannot be sent is logged, for a heartbeat must not stop a pipeline."""
+
+    def __init__(self, settings: Settings) -> None:
+        ensure_topic(settings, TOPIC, partitions=1, config=_SETTINGS)
+        self._producer = Producer(TOPIC, serializer=_as_json, settings=settings, buffer_timeout=0.0)
+
+    def send(self, query: str, data: dict[str, Any]) -> None:
+        """Tell how a query is."""
+        try:
+            self._producer.send(data, key=query)
+        except PenstockError as error:
+            _log.warning("no heartbeat of %s: %s", query, error)
+
+    def close(self) -> None:
+        """Let the last ones arrive."""
+        try:
+            self._producer.close(timeout=5)
+        except PenstockError as error:
+            _log.warning("the last heartbeats did not arrive: %s", error)
+
+
+def _as_json(data: dict[str, Any]) -> bytes:
+    return json.dumps(data).encode()

@@ -1,0 +1,153 @@
+"""Rows into a topic, as Avro or JSON, at least once, each record with its origin in the header `penstock.origin`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+from pyspark.sql.avro.functions import to_avro
+
+from penstock.config import Settings
+from penstock.errors import ConfigError, Problem, SchemaIncompatible
+from penstock.kafka.topics import ensure_topic
+from penstock.schemas import IdWidth, Schema, connect_registry, subject_name
+from penstock.schemas.avro.model import RecordType, Type, UnionType, type_name
+from penstock.schemas.evolution import reasons_against
+from penstock.schemas.registry.admin import RegistryAdmin
+from penstock.schemas.wire import header as wire_header
+from penstock.spark.avro_types import schema_of_columns
+from penstock.spark.carrying import with_origin
+from penstock.spark.client_options import java_client_options
+from penstock.spark.decoding import KAFKA, origin_of, quoted, without_origin
+from penstock.spark.headers import HEADERS, ORIGIN, header, own_headers
+from penstock.spark.position import Position
+from penstock.spark.sink import Batch
+
+TopicFormat = Literal["avro", "json"]
+
+
+@dataclass(frozen=True)
+class TopicTarget:
+    """The topic that rows go to, how they are written, and how the topic is made if it is not there."""
+
+    topic: str
+    format: TopicFormat = "avro"
+    key: str | None = None
+    schema: Schema | None = None
+    partitions: int | None = None
+    replication: int | None = None
+
+
+class KafkaSink:
+    """One query's way into one topic.
+
+    A schema that is not given is derived from the rows. It is registered under `<topic>-value` before the first record
+    is written; SchemaIncompatible then stops the query before anything reached the topic.
+    """
+
+    def __init__(self, settings: Settings, target: TopicTarget) -> None:
+        self._settings = settings
+        self._target = target
+        self._start: dict[str, bytes] = {}
+
+    def check(self, schema: T.StructType) -> None:
+        """As the protocol says."""
+        columns = without_origin(schema)
+        if self._target.key is not None and self._target.key not in columns.names:
+            hint = f"the rows have {', '.join(columns.names)}"
+            raise ConfigError([Problem(f"topic {self._target.topic}", f"there is no column {self._target.key}", hint)])
+        if self._target.format == "avro":
+            self._check_schema(self._schema(columns))
+
+    def landed(self) -> Position | None:
+        """As the protocol says: a topic does not tell what is in it, so what is not known to be done comes again."""
+        ensure_topic(self._settings, self._target.topic, self._target.partitions, self._target.replication)
+        return None
+
+    def form(self, rows: DataFrame) -> DataFrame:
+        """As the protocol says."""
+        carrying = with_origin(rows)
+        columns = without_origin(carrying.schema)
+        value = self._avro(columns) if self._target.format == "avro" else F.to_json(_struct(columns)).cast("binary")
+        return carrying.select(
+            _key(columns, self._target.key).alias("key"),
+            value.alias("value"),
+            _headers(carrying).alias("headers"),
+        )
+
+    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - all rows are written, whatever the batch
+        """As the protocol says: at least once."""
+        writing = formed.write.format("kafka").mode("append").options(**java_client_options(self._settings))
+        writing.option("topic", self._target.topic).save()
+
+    def _avro(self, columns: T.StructType) -> Column:
+        schema = self._schema(columns)
+        if schema.text not in self._start:
+            self._start[schema.text] = self._register(schema)
+        return F.concat(F.lit(bytearray(self._start[schema.text])), to_avro(_checked(columns, schema), schema.text))
+
+    def _schema(self, columns: T.StructType) -> Schema:
+        return self._target.schema or schema_of_columns(columns, self._target.topic)
+
+    def _register(self, schema: Schema) -> bytes:
+        registry, width = connect_registry(self._settings), IdWidth(self._settings.schema_ids)
+        registered = registry.register(subject_name(self._target.topic, schema), schema)
+        return wire_header(schema.fingerprint if width is IdWidth.UUID else registered.schema_id, width)
+
+    def _check_schema(self, schema: Schema) -> None:
+        """Ask the registry whether it would take the schema, without registering it."""
+        if self._settings.registry_api != "confluent":
+            return
+        subject, admin = subject_name(self._target.topic, schema), RegistryAdmin(self._settings)
+        versions = admin.history(subject)
+        if versions and not admin.accepts(subject, schema):
+            reasons = [
+                reason.misreading.message for reason in reasons_against(schema, versions, admin.compatibility(subject))
+            ]
+            raise SchemaIncompatible(
+                f"the rows' schema may not follow the versions of {subject}: {'; '.join(reasons)}",
+                hint="change the transform, or write to another topic",
+                reasons=reasons,
+            )
+
+
+def _key(columns: T.StructType, name: str | None) -> Column:
+    if name is None:
+        return F.lit(None).cast("binary")
+    key = F.col(quoted(name))
+    return key if isinstance(columns[name].dataType, T.BinaryType) else key.cast("string").cast("binary")
+
+
+def _headers(rows: DataFrame) -> Column:
+    """The message's own headers, and where it stands; rows that are made of many messages have neither."""
+    if KAFKA not in rows.columns:
+        return F.lit(None).cast(HEADERS)
+    message = F.col(KAFKA)
+    place = origin_of(*(message.getField(name) for name in ("topic", "partition", "offset")))
+    others = F.filter(own_headers(message.getField("headers")), lambda each: each.getField("key") != ORIGIN)
+    return F.concat(others, F.array(header(ORIGIN, place)))
+
+
+def _struct(columns: T.StructType) -> Column:
+    return F.struct(*(F.col(quoted(name)) for name in columns.names))
+
+
+def _checked(columns: T.StructType, schema: Schema) -> Column:
+    """The row as a struct; a null where the schema allows none is told by its column's name, not by Avro's writer."""
+    fields = schema.type.fields if isinstance(schema.type, RecordType) else []
+    required = {field.name for field in fields if not _may_be_null(field.type)} & set(columns.names)
+    return F.struct(
+        *(_not_null(name).alias(name) if name in required else F.col(quoted(name)) for name in columns.names)
+    )
+
+
+def _not_null(name: str) -> Column:
+    return F.coalesce(F.col(quoted(name)), F.raise_error(F.lit(f"column {name} is null, and its schema forbids that")))
+
+
+def _may_be_null(avro_type: Type) -> bool:
+    branches = avro_type.branches if isinstance(avro_type, UnionType) else (avro_type,)
+    return any(type_name(branch) == "null" for branch in branches)

@@ -1,0 +1,58 @@
+"""The progress of a pipeline as Kafka's tools see it: in the consumer group that has the pipeline's name.
+
+A pipeline's queries read the same topics at their own pace; the group stands where the slowest of them is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+from penstock.config import Settings
+from penstock.errors import PenstockError
+from penstock.events.record import GroupName, Offset
+from penstock.kafka.admin import Admin
+from penstock.kafka.offsets import Offsets, PartitionId, commit_offsets, end_offsets
+
+_log = logging.getLogger(__name__)
+
+
+def slowest(positions: Sequence[Offsets]) -> Offsets:
+    """Up to where all queries have read each partition; partitions that not all of them know are left out."""
+    shared: set[PartitionId] = set.intersection(*(set(each) for each in positions)) if positions else set()
+    return {place: Offset(min(each[place] for each in positions)) for place in sorted(shared)}
+
+
+class GroupProgress:
+    """Commits the progress of one pipeline; a cluster that does not answer costs only freshness, never a batch."""
+
+    def __init__(self, settings: Settings, pipeline: str) -> None:
+        self._settings = settings
+        self._group = GroupName(pipeline)
+        self._admin: Admin | None = None
+        self._committed: Mapping[PartitionId, Offset] = {}
+
+    def commit(self, positions: Iterable[Offsets]) -> None:
+        """Let the group stand where the slowest query is."""
+        offsets = slowest(list(positions))
+        if not offsets or offsets == self._committed:
+            return
+        try:
+            commit_offsets(self._connected(), self._group, offsets)
+        except PenstockError as error:
+            _log.warning("the progress of %s is not in its group yet: %s", self._group, error)
+        else:
+            self._committed = offsets
+
+    def ends(self, places: Iterable[PartitionId]) -> Offsets:
+        """Where the partitions end now; nothing if the cluster does not say."""
+        try:
+            return end_offsets(self._connected(), list(places))
+        except PenstockError as error:
+            _log.warning("the lag of %s is not known: %s", self._group, error)
+            return {}
+
+    def _connected(self) -> Admin:
+        if self._admin is None:
+            self._admin = Admin(self._settings.model_copy(update={"timeout": min(self._settings.timeout, 5.0)}))
+        return self._admin

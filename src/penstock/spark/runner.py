@@ -1,0 +1,145 @@
+"""Runs queries side by side: starts them again after failures that pass, and stops all of them between batches."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from penstock.errors import PenstockError
+from penstock.kafka.offsets import Offsets
+from penstock.spark.heartbeat import Heartbeats
+from penstock.spark.progress import GroupProgress
+from penstock.spark.query import Query
+from penstock.spark.restarts import Restarts
+from penstock.spark.vitals import LastError, QueryStage, Vitals
+
+_LOOK_SECONDS = 0.1
+_BEAT_SECONDS = 2.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Charge:
+    """A query in the runner's care."""
+
+    query: Query
+    stage: QueryStage = "starting"
+    restarts: Restarts = field(default_factory=Restarts)
+    start_at: float = 0.0
+    batches_at_start: int = 0
+    error: LastError | None = None
+    failure: PenstockError | None = None
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+class Runner:
+    """Runs queries until all have ended or `stop` is set; `run` gives the failures that stay, by the query's name.
+
+    A Transient failure restarts the query after a pause that doubles up to a minute; a Terminal one stops that query
+    and leaves the others running. Progress and heartbeats are told every two seconds, and once more at the end.
+    """
+
+    def __init__(self, queries: Sequence[Query], heartbeats: Heartbeats | None = None) -> None:
+        self._charges = [_Charge(query) for query in queries]
+        self._heartbeats = heartbeats
+        self._groups = {
+            query.spec.pipeline: GroupProgress(query.spec.source.settings, query.spec.pipeline) for query in queries
+        }
+        self._ends: dict[str, Offsets] = {}
+        self._next_beat = 0.0
+
+    def run(self, stop: threading.Event) -> dict[str, PenstockError]:
+        """Start every query and look after it."""
+        try:
+            while not stop.is_set() and any(charge.stage not in {"failed", "finished"} for charge in self._charges):
+                for charge in self._charges:
+                    self._look_after(charge)
+                self._beat_if_due()
+                stop.wait(_LOOK_SECONDS)
+        finally:
+            self._stop_all()
+        return {charge.query.spec.name: charge.failure for charge in self._charges if charge.failure is not None}
+
+    def vitals(self) -> Iterator[tuple[Vitals, Offsets]]:
+        """How every query is, with where its partitions ended at the last beat."""
+        for charge in self._charges:
+            yield _vitals(charge), self._ends.get(charge.query.spec.pipeline, {})
+
+    def _look_after(self, charge: _Charge) -> None:
+        if charge.stage in {"starting", "waiting"} and time.monotonic() >= charge.start_at:
+            self._start(charge)
+        elif charge.stage == "running" and not charge.query.is_active:
+            error = charge.query.ended()
+            if error is None:
+                charge.stage = "finished"
+            else:
+                self._failed(charge, error)
+
+    def _start(self, charge: _Charge) -> None:
+        charge.batches_at_start = charge.query.batches
+        try:
+            charge.query.start()
+        except PenstockError as error:
+            self._failed(charge, error)
+        else:
+            charge.stage = "running"
+
+    def _failed(self, charge: _Charge, error: PenstockError) -> None:
+        name, got_on = charge.query.spec.name, charge.query.batches > charge.batches_at_start
+        charge.error = LastError.of(error, datetime.now(UTC))
+        charge.restarts, pause = charge.restarts.after(error, got_on=got_on)
+        if pause is None:
+            charge.stage, charge.failure = "failed", error
+            _log.error("%s stopped: %s", name, error)
+        else:
+            charge.stage, charge.start_at = "waiting", time.monotonic() + pause
+            _log.warning("%s is started again in %.0f s: %s", name, pause, error)
+
+    def _stop_all(self) -> None:
+        for charge in self._charges:
+            charge.query.begin_no_batch()
+        for charge in self._charges:
+            if charge.query.is_active:
+                charge.query.stop()
+            if charge.stage not in {"failed", "finished"}:
+                charge.stage = "stopped"
+        self._beat()
+        if self._heartbeats is not None:
+            self._heartbeats.close()
+
+    def _beat_if_due(self) -> None:
+        if time.monotonic() >= self._next_beat:
+            self._beat()
+            self._next_beat = time.monotonic() + _BEAT_SECONDS
+
+    def _beat(self) -> None:
+        """Tell Kafka's tools the progress, and everybody the vitals."""
+        for pipeline, group in self._groups.items():
+            positions = [each.query.position.offsets for each in self._charges if each.query.spec.pipeline == pipeline]
+            group.commit(positions)
+            self._ends[pipeline] = group.ends({place for each in positions for place in each})
+        if self._heartbeats is not None:
+            for vitals, ends in self.vitals():
+                name = f"{vitals.pipeline}.{vitals.sink}"
+                self._heartbeats.send(name, vitals.as_data(ends, datetime.now(UTC)))
+
+
+def _vitals(charge: _Charge) -> Vitals:
+    query = charge.query
+    return Vitals(
+        query.spec.pipeline,
+        query.spec.sink,
+        stage=charge.stage,
+        started_at=charge.started_at,
+        restarts=charge.restarts.total,
+        batches=query.batches,
+        read=query.counts.read,
+        refused=query.counts.refused,
+        position=query.position.offsets,
+        last_batch=query.last_batch,
+        last_error=charge.error,
+    )
