@@ -24,7 +24,7 @@ def a_delivery(batch: Batch) -> Delivery:
 async def test_a_batch_is_done_when_all_its_records_are_settled() -> None:
     batch = Batch(asyncio.get_running_loop())
     first, second = a_delivery(batch), a_delivery(batch)
-    waiting = asyncio.create_task(batch.wait())
+    waiting = asyncio.ensure_future(batch.settled())
     await asyncio.sleep(0)
     first.settle()
     await asyncio.sleep(0)
@@ -39,7 +39,7 @@ async def test_who_waits_for_a_batch_can_be_woken_before_it_is_done() -> None:
     batch = Batch(asyncio.get_running_loop())
     delivery = a_delivery(batch)
     asyncio.get_running_loop().call_soon(batch.wake)
-    await batch.wait()
+    await batch.settled()
     assert not delivery.settled
     assert batch.missing == 1
 
@@ -49,7 +49,7 @@ async def test_several_batches_may_wait_for_one_record() -> None:
     delivery = a_delivery(first)
     delivery.join(second)
     delivery.settle()
-    await asyncio.gather(first.wait(), second.wait())
+    await asyncio.gather(first.settled(), second.settled())
 
 
 async def test_a_settled_record_is_not_waited_for() -> None:
@@ -57,7 +57,7 @@ async def test_a_settled_record_is_not_waited_for() -> None:
     delivery = a_delivery(first)
     delivery.settle()
     delivery.join(second)
-    await second.wait()
+    await second.settled()
 
 
 async def test_what_does_not_fit_into_the_bound_is_refused_whole() -> None:

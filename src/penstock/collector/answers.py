@@ -80,6 +80,8 @@ def tally(results: Iterable[EventResult]) -> Tally:
 def answer(results: list[EventResult], counts: Tally, *, single: bool) -> Answer:
     """The answer to a request whose events were looked at one by one."""
     body = _encode(results[0]) if single else _encode(_batch(results, counts))
+    if len(counts) == 1 and "accepted" in counts:
+        return Answer(_OK, body, _NO_HEADERS)
     headers = {"retry-after": RETRY_SECONDS} if counts.keys() & _WORTH_A_RETRY else _NO_HEADERS
     return Answer(_http_status(results, counts), body, headers)
 
@@ -91,7 +93,7 @@ def _batch(results: list[EventResult], counts: Tally) -> BatchResult:
 
 def _http_status(results: list[EventResult], counts: Tally) -> int:
     if "accepted" in counts:
-        return _OK if len(counts) == 1 else _SOME
+        return _SOME
     if counts.keys() & _WORTH_A_RETRY:
         return _UNAVAILABLE
     too_large = all(result.error and result.error.code == "record.too_large" for result in results)

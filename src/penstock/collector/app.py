@@ -104,7 +104,8 @@ class CollectorApp:
         except BufferFull as error:
             answer = self._refused(Busy(error.message, hint=error.hint, headers={"retry-after": RETRY_SECONDS}))
         self._metrics.answered(answer.status, perf_counter() - started)
-        await _send(answer, send)
+        await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
+        await send({"type": "http.response.body", "body": answer.body})
 
     def _posted_topic(self, path: str) -> str | None:
         """The topic to which events posted to this path go; nothing for the paths of the pages."""
@@ -136,8 +137,8 @@ def _open_to_other_origins(app: ASGIApp, cors: CorsSettings) -> ASGIApp:
     )
 
 
-async def _send(answer: Answer, send: Send) -> None:
+def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer.body))]
-    headers += [(name.encode(), value.encode("latin-1")) for name, value in answer.headers.items()]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
+    for name, value in answer.headers.items():
+        headers.append((name.encode(), value.encode("latin-1")))
+    return headers

@@ -9,7 +9,7 @@ from time import time_ns
 
 from starlette.types import Receive
 
-from penstock.collector.answers import RETRY_SECONDS, Answer, EventResult, Tally, answer, tally
+from penstock.collector.answers import RETRY_SECONDS, Answer, EventResult, answer
 from penstock.collector.body import BodyReader, Headers, Memory
 from penstock.collector.config import CollectorSettings
 from penstock.collector.deadlines import Deadlines
@@ -53,12 +53,15 @@ class Intake:
         # 1. Who sends, where to, and not too fast?
         client = self._keyring.client(headers)
         topic = client.topic(topic_name)
-        client.check_rate()
-        client.count(1)
+        client.admit()
         arrival = Arrival(topic, client.name, headers, address, _now())
         # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
         body = await self._bodies.read(headers, receive)
-        parsed = await self._parse(body, arrival)
+        try:
+            parsed = parse_body(body, headers.get(b"content-type", JSON), topic.shape, self._settings.max_events)
+        except NotJson as error:
+            await self._keep(body, error, arrival)
+            raise
         client.count(len(parsed.events) - 1)
         # 3. Send them, good ones to the topic and others to the dead letters; a repeated id is not sent again.
         shipment, single = self._ship(parsed, arrival), parsed.single
@@ -66,18 +69,11 @@ class Intake:
         # 4. Wait until all in-sync replicas have them.
         await shipment.wait()
         # 5. Say what became of each.
-        results = shipment.results()
-        counts = tally(results)
-        self._count(topic, results, counts, shipment.size)
+        results, counts = shipment.results()
+        self._metrics.counted(topic.name, counts, shipment.size)
+        if counts.get("accepted") != len(results):
+            self._count_reasons(results)
         return answer(results, counts, single=single)
-
-    async def _parse(self, body: bytes, arrival: Arrival) -> Parsed:
-        content_type = arrival.headers.get(b"content-type", JSON)
-        try:
-            return parse_body(body, content_type, arrival.topic.shape, self._settings.max_events)
-        except NotJson as error:
-            await self._keep(body, error, arrival)
-            raise
 
     async def _keep(self, body: bytes, error: NotJson, arrival: Arrival) -> None:
         """Keep a body that is not JSON among the dead letters, whole."""
@@ -85,7 +81,8 @@ class Intake:
         shipment.reject(body, error, *new_ids(1))
         shipment.send()
         await shipment.wait()
-        if shipment.results()[0].status != "rejected":
+        results, _ = shipment.results()
+        if results[0].status != "rejected":
             message = f"{error.message}, and Kafka does not acknowledge it among the dead letters"
             raise Busy(message, hint="send it again", headers={"retry-after": RETRY_SECONDS})
 
@@ -107,12 +104,10 @@ class Intake:
         shipment.send()
         return shipment
 
-    def _count(self, topic: Topic, results: list[EventResult], counts: Tally, size: int) -> None:
-        self._metrics.counted(topic.name, counts, size)
-        if counts.get("accepted", 0) < len(results):
-            for result in results:
-                if result.error is not None:
-                    self._metrics.not_taken(result.error.code)
+    def _count_reasons(self, results: list[EventResult]) -> None:
+        for result in results:
+            if result.error is not None:
+                self._metrics.not_taken(result.error.code)
 
 
 def _now() -> str:

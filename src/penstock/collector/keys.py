@@ -34,16 +34,18 @@ class Client:
             raise NoSuchTopic(f"there is no topic {name!r:.100} to send to", hint=f"choose {', '.join(self.topics)}")
         return topic
 
-    def check_rate(self) -> None:
-        """Refuse what comes too soon."""
-        wait = self.bucket.wait_seconds() if self.bucket else 0.0
-        if wait:
+    def admit(self) -> None:
+        """Take one request in, which counts as one event; refuse it if it comes too soon."""
+        if self.bucket is None:
+            return
+        if wait := self.bucket.wait_seconds():
             seconds = str(math.ceil(wait))
             raise RateExceeded(f"{self.name} has used up its rate", headers={"retry-after": seconds})
+        self.bucket.take(1)
 
     def count(self, events: int) -> None:
-        """Let events count against the rate."""
-        if self.bucket:
+        """Let further events count against the rate."""
+        if self.bucket is not None:
             self.bucket.take(events)
 
 

@@ -72,8 +72,11 @@ class Metrics:
 
     def counted(self, topic: str, counts: Tally, size: int) -> None:
         """Count the events of a request, and the bytes that were sent to Kafka."""
-        _add(self._numbers.events.setdefault(topic, {}), counts)
-        self._numbers.bytes[topic] = self._numbers.bytes.get(topic, 0) + size
+        numbers = self._numbers
+        events = numbers.events.setdefault(topic, {})
+        for status, count in counts.items():
+            events[status] = events.get(status, 0) + count
+        numbers.bytes[topic] = numbers.bytes.get(topic, 0) + size
 
     def share(self, underway: int) -> None:
         """Note what is underway now, and let the other workers know all numbers."""

@@ -69,7 +69,8 @@ class EventShape:
     def decode(self, text: bytes) -> Event:
         """One event from its JSON text; RecordInvalid names the field and the value that do not fit."""
         try:
-            return self._checked(self._one.decode(text))
+            event = self._one.decode(text)
+            return self._checked(event) if self._rich else event
         except NOT_SURELY:
             return self._look_closely(text)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from penstock.collector.answers import EventResult, EventStatus, Problem, problem
+from penstock.collector.answers import EventResult, EventStatus, Problem, Tally, problem, tally
 from penstock.collector.body import Headers
 from penstock.collector.dead_letters import Sender, dead_letter
 from penstock.collector.deadlines import Deadlines
@@ -109,22 +109,24 @@ class Shipment:
 
     async def wait(self) -> None:
         """Wait for Kafka's word on all events, until the deadline; what is late is remembered by its id."""
-        deadline = self._dispatch.deadlines.start(self._batch.wake)
+        batch, deadlines = self._batch, self._dispatch.deadlines
+        deadline = deadlines.start(batch.wake)
         try:
-            await self._batch.wait()
+            await batch.settled()
         finally:
-            self._dispatch.deadlines.stop(deadline)
-        if self._batch.missing:
+            deadlines.stop(deadline)
+        if batch.missing:
             late = [place for place in self._record_places if place not in self._rejections]
             self._remember({self._key(place): place for place in late})
 
-    def results(self) -> list[EventResult]:
-        """What became of each event, as far as it is known now."""
-        batch = self._batch
+    def results(self) -> tuple[list[EventResult], Tally]:
+        """What became of each event, as far as it is known now, and how many met each fate."""
+        batch, ids = self._batch, self._ids
         if not (batch.missing or batch.failed or self._rejections or self._repeated or self._taken_before):
-            return [EventResult("accepted", event_id) for event_id in self._ids]
+            return [EventResult("accepted", event_id) for event_id in ids], {"accepted": len(ids)}
         deliveries = self._deliveries()
-        return [self._result(place, event_id, deliveries.get(place)) for place, event_id in enumerate(self._ids)]
+        results = [self._result(place, event_id, deliveries.get(place)) for place, event_id in enumerate(ids)]
+        return results, tally(results)
 
     def _is_repeated(self, place: int) -> bool:
         key = self._key(place)

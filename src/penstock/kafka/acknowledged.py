@@ -81,7 +81,8 @@ class Delivery:
         self.settled = True
         for batch in self._waiting:
             batch.missing -= 1
-            batch.failed = batch.failed or self.error is not None
+            if self.error is not None:
+                batch.failed = True
             if not batch.missing:
                 batch.wake()
 
@@ -102,11 +103,12 @@ class Batch:
         self._loop = loop
         self._done: asyncio.Future[None] | None = None
 
-    async def wait(self) -> None:
-        """Return when every record is settled, or when somebody calls `wake`."""
-        if self.missing:
-            self._done = self._loop.create_future()
-            await self._done
+    def settled(self) -> asyncio.Future[None]:
+        """What to await: done when every record is settled, or when somebody calls `wake`."""
+        self._done = self._loop.create_future()
+        if not self.missing:
+            self._done.set_result(None)
+        return self._done
 
     def wake(self) -> None:
         """Let the caller go on."""
@@ -137,14 +139,19 @@ class AcknowledgedProducer:
 
     def send(self, records: Sequence[OutgoingRecord], batch: Batch) -> list[Delivery]:
         """Hand over all records, to be waited for with `batch`; BufferFull says that not one was handed over."""
-        sizes = [len(value) + len(key or b"") + RECORD_OVERHEAD for _, value, key, _ in records]
-        self._take_room(sum(sizes))
+        size = _size(records)
+        if self.bytes_underway + size > self._max_bytes:
+            raise BufferFull(
+                f"{self.bytes_underway:,} bytes wait for Kafka's acknowledgement already",
+                hint="send more slowly, or look whether Kafka keeps up",
+            )
+        self.bytes_underway += size
         self._records_underway += len(records)
         batch.missing += len(records)
         produce, collect = self._handle.produce, self._reported.append
         deliveries = []
-        for (topic, value, key, headers), size in zip(records, sizes, strict=True):
-            delivery = Delivery(size, [batch], collect)
+        for topic, value, key, headers in records:
+            delivery = Delivery(len(value) + len(key or b"") + RECORD_OVERHEAD, [batch], collect)
             deliveries.append(delivery)
             try:
                 produce(topic, value, key, -1, delivery, headers=headers)
@@ -177,16 +184,9 @@ class AcknowledgedProducer:
         self._handle.close()
         return missing
 
-    def _take_room(self, size: int) -> None:
-        if self.bytes_underway + size > self._max_bytes:
-            raise BufferFull(
-                f"{self.bytes_underway:,} bytes wait for Kafka's acknowledgement already",
-                hint="send more slowly, or look whether Kafka keeps up",
-            )
-        self.bytes_underway += size
-
     def _not_sent(self, delivery: Delivery, failure: KafkaException | BufferError, tried: str) -> None:
-        self._let_go(delivery)
+        self.bytes_underway -= delivery.size
+        self._records_underway -= 1
         if isinstance(failure, BufferError):
             delivery.fail(BufferFull("librdkafka's buffer is full", hint="send more slowly"))
         else:
@@ -207,15 +207,19 @@ class AcknowledgedProducer:
                 self._loop.call_soon_threadsafe(self._settle_reported)
 
     def _settle_reported(self) -> None:
-        reported = self._reported
+        reported, fatal = self._reported, self.fatal
         while reported:
             delivery = reported.popleft()
-            self._let_go(delivery)
-            delivery.settle(self.fatal)
+            self.bytes_underway -= delivery.size
+            self._records_underway -= 1
+            delivery.settle(fatal)
 
-    def _let_go(self, delivery: Delivery) -> None:
-        self.bytes_underway -= delivery.size
-        self._records_underway -= 1
+
+def _size(records: Sequence[OutgoingRecord]) -> int:
+    size = RECORD_OVERHEAD * len(records)
+    for _, value, key, _ in records:
+        size += len(value) + len(key or b"")
+    return size
 
 
 def _fatal(error: KafkaError) -> PenstockError:

@@ -28,7 +28,7 @@ async def waited_for(delivery: Delivery | None) -> Delivery:
     assert delivery is not None
     batch = Batch(asyncio.get_running_loop())
     delivery.join(batch)
-    await asyncio.wait_for(batch.wait(), 5)
+    await asyncio.wait_for(batch.settled(), 5)
     assert delivery.settled
     return delivery
 
