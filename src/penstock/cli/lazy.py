@@ -18,6 +18,7 @@ COMMANDS = {
     "status": "stack:status",
     "demo": "demo:run",
     "collector": "collector:run",
+    "run": "run:run",
     "topics": "topics:app",
     "groups": "groups:app",
     "brokers": "brokers:app",

@@ -59,6 +59,7 @@ class Settings(BaseModel):
     connect: str = Field("http://localhost:8083", description="Kafka Connect's URL")
     lake: str = Field("lake", description="where tables live: a directory or s3a://bucket/path")
     collector: Section = Field(default_factory=Section, description="the collector's own, see docs/collector.md")
+    metrics_port: Port | None = Field(None, description="where `penstock run` serves Prometheus metrics, on localhost")
     ports: Ports = Field(default_factory=Ports, description="ports of the local stack")
     data: Path = Field(Path(".penstock"), description="the local stack's data and logs")
     cache: Path = Field(default_factory=default_cache, description="downloaded jars, shared by projects")

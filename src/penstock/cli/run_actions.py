@@ -1,0 +1,14 @@
+"""Actions, run by `penstock run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.cli.run_files import ActionOptions
+from penstock.config.yaml_file import YamlFile
+from penstock.errors import UsageError
+
+
+def run(files: Sequence[YamlFile], options: ActionOptions) -> int:
+    """Run every file's action until all have ended; the exit code."""
+    raise UsageError(f"{files[0].path} is an action, which this version does not run yet", hint=f"{options}")

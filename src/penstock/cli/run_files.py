@@ -1,0 +1,77 @@
+"""The files of `penstock run`: what each of them is, and the options that belong to each kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import SecretStr
+
+from penstock.config.settings import PREFIX, LoadedSettings
+from penstock.config.yaml_file import YamlFile, read_yaml
+from penstock.errors import ConfigError, Problem, UsageError
+
+Kind = Literal["action", "data"]
+SubmitTarget = Literal["yarn", "kubernetes"]
+
+
+@dataclass(frozen=True)
+class ActionOptions:
+    """What may be asked of actions: go through the motions only, end after so many events, take events from a file."""
+
+    check: bool = False
+    dry_run: bool = False
+    max: int | None = None
+    events: Path | None = None
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """What may be asked of data pipelines: check only, print how to submit them, serve metrics."""
+
+    check: bool = False
+    print_submit: SubmitTarget | None = None
+    metrics_port: int | None = None
+
+
+def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> list[YamlFile]:
+    """Read every file; a ConfigError has the problems of all of them."""
+    found: list[YamlFile] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            found.append(read_yaml(path, environment))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def kind_of(files: Sequence[YamlFile]) -> Kind:
+    """What the files are; one call runs actions or data pipelines, which have different processes and options."""
+    actions = [file for file in files if "action" in file.content]
+    if actions and len(actions) < len(files):
+        other = next(file for file in files if file not in actions)
+        raise UsageError(
+            f"{actions[0].path} is an action, and {other.path} is a data pipeline",
+            hint="run them by two commands",
+        )
+    return "action" if actions else "data"
+
+
+def file_environment(loaded: LoadedSettings) -> dict[str, str]:
+    """The variables that files may use: `PENSTOCK_BOOTSTRAP` is the setting, also where an option or a file gave it."""
+    given = {name: value for name, value in loaded.settings if name in loaded.sources}
+    ours = {f"{PREFIX}{name.upper()}": _text(value) for name, value in given.items() if isinstance(value, _PLAIN)}
+    return {**os.environ, **ours}
+
+
+_PLAIN = (str, int, float, Path, SecretStr)
+
+
+def _text(value: object) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
