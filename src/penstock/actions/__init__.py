@@ -1,0 +1,1 @@
+"""Actions: source, filter, transform, act, acknowledge."""

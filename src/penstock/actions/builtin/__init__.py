@@ -1,0 +1,1 @@
+"""The actions that come with Penstock: one file each, named in `registry.ACTIONS`."""

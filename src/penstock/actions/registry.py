@@ -1,0 +1,68 @@
+"""Which class a `type:` in a pipeline's file stands for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+from penstock.config.suggest import did_you_mean
+from penstock.errors import UsageError
+
+
+class Kind(NamedTuple):
+    """A kind of plugin: its name, those built in, the group of its Python entry points, and what a class must have."""
+
+    name: str
+    builtin: dict[str, str]
+    group: str
+    methods: tuple[str, ...]
+
+
+ACTIONS = Kind(
+    "action",
+    {
+        "hello_world": "penstock.actions.builtin.hello_world:HelloWorld",
+    },
+    "penstock.actions",
+    ("create", "act"),
+)
+
+TRANSFORMERS = Kind(
+    "transformer",
+    {},
+    "penstock.transformers",
+    ("create", "transform"),
+)
+
+
+def find_class(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - any class with the kind's methods serves
+    """The class of a built-in name, an entry point, or a `module:Class` of the user's own."""
+    found = _load(kind, type_name)
+    missing = [method for method in kind.methods if not callable(getattr(found, method, None))]
+    if missing:
+        hint = f"a class for {kind.name}s has {', '.join(kind.methods)}; see docs/actions.md"
+        raise UsageError(f"{type_name} is no {kind.name}: it lacks {' and '.join(missing)}", hint=hint)
+    return found
+
+
+def _load(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - as above
+    place = kind.builtin.get(type_name, type_name)
+    if ":" in place:
+        return _imported(place)
+    for entry in entry_points(group=kind.group, name=type_name):
+        return _imported(entry.value)
+    known = [*kind.builtin, *(entry.name for entry in entry_points(group=kind.group))]
+    hint = did_you_mean(type_name, known, f"there are {', '.join(known)}, or write module:Class for one of your own")
+    raise UsageError(f"there is no {kind.name} of type {type_name}", hint=hint)
+
+
+def _imported(place: str) -> Any:  # noqa: ANN401 - as above
+    module, _, name = place.partition(":")
+    hint = "is it installed, or in a directory that PYTHONPATH names?"
+    try:
+        return getattr(import_module(module), name)
+    except ImportError as error:
+        raise UsageError(f"{place} cannot be imported: {error}", hint=hint) from error
+    except AttributeError as error:
+        raise UsageError(f"{place}: the module {module} has no {name}", hint=hint) from error

@@ -1,0 +1,1 @@
+"""The transformers that come with Penstock: one file each, named in `registry.TRANSFORMERS`."""

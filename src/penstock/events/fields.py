@@ -1,0 +1,82 @@
+"""A decoded record whose keys can be read as attributes, without copying it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+
+class Fields(Mapping[str, Any]):
+    """A view of a dict: `fields.auditStamp.actor`, `fields["auditStamp"]`, `fields.get("auditStamp")`.
+
+    Records inside are views too. A key that the event type knows and this record lacks is None as an attribute.
+    """
+
+    __slots__ = ("data",)
+
+    known: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what a record holds
+        """The value under a key of this name."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return _viewed(self.data[name])
+        except KeyError:
+            if name in self.known:
+                return None
+            raise AttributeError(f"{type(self).__name__} has no field {name}") from None
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - as above
+        """The value under a key."""
+        return _viewed(self.data[key])
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys that are there."""
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        """How many keys are there."""
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        """The record as Python shows it."""
+        return f"{type(self).__name__}({self.data!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made of the data."""
+        return type(self), (self.data,)
+
+    def to_obj(self, *, tuples: bool = False) -> dict[str, Any]:  # noqa: ARG002 - DataHub's signature
+        """The plain record, with bytes as text."""
+        plain: dict[str, Any] = as_plain(self.data)
+        return plain
+
+    def as_json(self) -> str:
+        """The record as JSON, with bytes as text."""
+        return msgspec.json.encode(as_plain(self.data)).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """A record from JSON."""
+        return cls(msgspec.json.decode(text, type=dict[str, Any]))
+
+
+def as_plain(value: Any) -> Any:  # noqa: ANN401 - values of any type are walked
+    """The value with bytes as text, which is what JSON inside of Avro is; bytes that are no UTF-8 are escaped."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, dict):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(item) for item in value]
+    return value.to_obj() if isinstance(value, Fields) else value
+
+
+def _viewed(value: Any) -> Any:  # noqa: ANN401 - as above
+    return Fields(value) if isinstance(value, dict) else value
