@@ -35,6 +35,13 @@ TRANSFORMERS = Kind(
     ("create", "transform"),
 )
 
+FILTERS = Kind(
+    "filter",
+    {},
+    "penstock.filters",
+    ("create", "matches"),
+)
+
 
 def find_class(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - any class with the kind's methods serves
     """The class of a built-in name, an entry point, or a `module:Class` of the user's own."""

@@ -1,0 +1,77 @@
+"""Filters over whole events: which types they want, and what of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from penstock.actions.body import body_of
+from penstock.actions.filter import Filter
+from penstock.actions.filters.operators import Matches
+from penstock.actions.filters.screen import Screen, screen
+from penstock.events.envelope import EventEnvelope
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """One alternative: as it was written, and compiled."""
+
+    spec: Mapping[str, object]
+    matches: Matches
+
+
+Predicates = Sequence[Predicate] | None
+"""Alternatives, one of which must match; None is content with the type."""
+
+
+class TypeFilter:
+    """Wants events of certain types, each with its predicates; `otherwise` is for types that are not named."""
+
+    def __init__(self, by_type: Mapping[str, Predicates], otherwise: Predicates = ()) -> None:
+        self._by_type = by_type
+        self._otherwise = otherwise
+        self._screens: dict[str, Screen | None] = {}
+
+    def matches(self, event: EventEnvelope) -> bool:
+        """Whether the type is wanted, and one of its predicates matches."""
+        predicates = self._by_type.get(event.event_type, self._otherwise)
+        if not predicates:
+            return predicates is None
+        body = body_of(event)
+        return any(predicate.matches(body) for predicate in predicates)
+
+    def event_types(self) -> frozenset[str] | None:
+        """The types that are named, unless others can match too."""
+        return frozenset(self._by_type) if self._otherwise == () else None
+
+    def may_match(self, event_type: str, data: bytes) -> bool:
+        """Whether the texts that predicates ask for are in the message."""
+        if event_type not in self._screens:
+            self._screens[event_type] = self._screen(event_type)
+        look = self._screens[event_type]
+        return look is None or look(data)
+
+    def _screen(self, event_type: str) -> Screen | None:
+        predicates = self._by_type.get(event_type, self._otherwise)
+        return None if predicates is None else screen(event_type, [predicate.spec for predicate in predicates])
+
+
+class AllOf:
+    """Wants what every one of several filters wants; without any, everything."""
+
+    def __init__(self, filters: Sequence[Filter]) -> None:
+        self._filters = filters
+
+    def matches(self, event: EventEnvelope) -> bool:
+        """Whether all of them match."""
+        return all(part.matches(event) for part in self._filters)
+
+    def event_types(self) -> frozenset[str] | None:
+        """The types that all of them name."""
+        named = [frozenset(types) for part in self._filters if (types := part.event_types()) is not None]
+        return reduce(frozenset.intersection, named) if named else None
+
+    def may_match(self, event_type: str, data: bytes) -> bool:
+        """Whether all of them let it pass."""
+        return all(part.may_match(event_type, data) for part in self._filters)
