@@ -22,10 +22,15 @@ def validate(model: type[Model], file: YamlFile) -> Model:
         raise ConfigError(problems(error, model, file.place)) from None
 
 
-def problems(error: ValidationError, model: type[BaseModel], place: Callable[[KeyPath], str]) -> list[Problem]:
-    """Every complaint as a problem; an unknown key comes with the known one that is most like it."""
+def problems(
+    error: ValidationError, model: type[BaseModel], place: Callable[[KeyPath], str], prefix: KeyPath = ()
+) -> list[Problem]:
+    """Every complaint as a problem; an unknown key comes with the known one that is most like it.
+
+    `prefix` is where the model stands in the file.
+    """
     known = set(_field_names(model))
-    return [_problem(item["loc"], item["type"], item["msg"], known, place) for item in error.errors()]
+    return [_problem((*prefix, *item["loc"]), item["type"], item["msg"], known, place) for item in error.errors()]
 
 
 def _problem(path: KeyPath, kind: str, message: str, known: set[str], place: Callable[[KeyPath], str]) -> Problem:

@@ -132,7 +132,8 @@ def shape_of_schema(schema: Schema) -> Record:
 def shape_of_ddl(ddl: str) -> Record:
     """The shape of Spark's DDL, such as `id BIGINT NOT NULL, name STRING`."""
     struct = T.DataType.fromDDL(ddl)
-    assert isinstance(struct, T.StructType)  # noqa: S101 - columns are a struct
+    if not isinstance(struct, T.StructType):
+        raise SchemaError(f"{ddl!r} names no columns", hint="write a name and a type for each: id BIGINT, name STRING")
     return shape_of_struct(struct)
 
 

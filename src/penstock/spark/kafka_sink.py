@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pyspark.sql import Column, DataFrame
@@ -39,6 +40,7 @@ class TopicTarget:
     schema: Schema | None = None
     partitions: int | None = None
     replication: int | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 class KafkaSink:
@@ -80,8 +82,9 @@ class KafkaSink:
 
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - all rows are written, whatever the batch
         """As the protocol says: at least once."""
-        writing = formed.write.format("kafka").mode("append").options(**java_client_options(self._settings))
-        writing.option("topic", self._target.topic).save()
+        further = {name: str(value) for name, value in self._target.options.items()}
+        options = {**java_client_options(self._settings), **further, "topic": self._target.topic}
+        formed.write.format("kafka").mode("append").options(**options).save()
 
     def _avro(self, columns: T.StructType) -> Column:
         schema = self._schema(columns)

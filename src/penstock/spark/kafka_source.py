@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +38,8 @@ class KafkaSource:
     start: Moment = "earliest"
     max_records: int = 1_000_000
     on_data_loss: OnDataLoss = "stop"
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Further options of Spark's Kafka source."""
 
 
 def read_stream(session: SparkSession, source: KafkaSource, start: Offsets) -> DataFrame:
@@ -50,6 +52,7 @@ def read_range(session: SparkSession, source: KafkaSource, part: OffsetRange) ->
     """A few messages again, by their offsets."""
     options = {
         **java_client_options(source.settings),
+        **_extra(source),
         "assign": json.dumps({part.partition.topic: [part.partition.partition]}),
         "startingOffsets": spark_json({part.partition: part.start}),
         "endingOffsets": spark_json({part.partition: part.end}),
@@ -90,6 +93,7 @@ def _fresh(admin: Admin, start: Moment, partitions: list[PartitionId]) -> Offset
 def _options(source: KafkaSource, start: Offsets) -> Mapping[str, str]:
     return {
         **java_client_options(source.settings),
+        **_extra(source),
         **_subscription(source.topics),
         "startingOffsets": spark_json(start),
         "maxOffsetsPerTrigger": str(source.max_records),
@@ -97,6 +101,10 @@ def _options(source: KafkaSource, start: Offsets) -> Mapping[str, str]:
         # What was lost is found and reported before a query starts; while it runs, a loss must not pass unseen.
         "failOnDataLoss": "true",
     }
+
+
+def _extra(source: KafkaSource) -> dict[str, str]:
+    return {name: str(value) for name, value in source.options.items()}
 
 
 def _subscription(topics: tuple[str, ...]) -> dict[str, str]:

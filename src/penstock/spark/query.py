@@ -51,6 +51,7 @@ class QuerySpec:
     path: BatchPath
     state: str
     trigger: str | None = "0 seconds"
+    owner: str = ""
 
     @property
     def name(self) -> str:

@@ -40,12 +40,13 @@ class Runner:
     """Runs queries until all have ended or `stop` is set; `run` gives the failures that stay, by the query's name.
 
     A Transient failure restarts the query after a pause that doubles up to a minute; a Terminal one stops that query
-    and leaves the others running. Progress and heartbeats are told every two seconds, and once more at the end.
+    and leaves the others running. Progress and heartbeats are told every two seconds, and once more at the end, each
+    to the cluster that the pipeline reads.
     """
 
-    def __init__(self, queries: Sequence[Query], heartbeats: Heartbeats | None = None) -> None:
+    def __init__(self, queries: Sequence[Query]) -> None:
         self._charges = [_Charge(query) for query in queries]
-        self._heartbeats = heartbeats
+        self._heartbeats = {query.spec.pipeline: Heartbeats(query.spec.source.settings) for query in queries}
         self._groups = {
             query.spec.pipeline: GroupProgress(query.spec.source.settings, query.spec.pipeline) for query in queries
         }
@@ -108,8 +109,8 @@ class Runner:
             if charge.stage not in {"failed", "finished"}:
                 charge.stage = "stopped"
         self._beat()
-        if self._heartbeats is not None:
-            self._heartbeats.close()
+        for heartbeats in self._heartbeats.values():
+            heartbeats.close()
 
     def _beat_if_due(self) -> None:
         if time.monotonic() >= self._next_beat:
@@ -122,10 +123,9 @@ class Runner:
             positions = [each.query.position.offsets for each in self._charges if each.query.spec.pipeline == pipeline]
             group.commit(positions)
             self._ends[pipeline] = group.ends({place for each in positions for place in each})
-        if self._heartbeats is not None:
-            for vitals, ends in self.vitals():
-                name = f"{vitals.pipeline}.{vitals.sink}"
-                self._heartbeats.send(name, vitals.as_data(ends, datetime.now(UTC)))
+        for vitals, ends in self.vitals():
+            name = f"{vitals.pipeline}.{vitals.sink}"
+            self._heartbeats[vitals.pipeline].send(name, vitals.as_data(ends, datetime.now(UTC)))
 
 
 def _vitals(charge: _Charge) -> Vitals:
@@ -142,4 +142,5 @@ def _vitals(charge: _Charge) -> Vitals:
         position=query.position.offsets,
         last_batch=query.last_batch,
         last_error=charge.error,
+        owner=query.spec.owner,
     )

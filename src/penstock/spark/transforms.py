@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
@@ -11,13 +12,17 @@ Transform = Callable[[DataFrame], DataFrame]
 SOURCE = "source"
 """The name of the input in SQL."""
 
+_naming = threading.Lock()
+
 
 def sql(query: str) -> Transform:
     """Any Spark SQL over `source`."""
 
     def transform(rows: DataFrame) -> DataFrame:
-        rows.createOrReplaceTempView(SOURCE)
-        return rows.sparkSession.sql(query)
+        # Queries that share a session must not take each other's rows for theirs.
+        with _naming:
+            rows.createOrReplaceTempView(SOURCE)
+            return rows.sparkSession.sql(query)
 
     return transform
 

@@ -62,6 +62,7 @@ class Vitals:
     position: Offsets
     last_batch: LastBatch | None = None
     last_error: LastError | None = None
+    owner: str = ""
 
     def lag(self, ends: Offsets) -> int:
         """How many messages are still to be read."""
@@ -72,6 +73,7 @@ class Vitals:
         return {
             "pipeline": self.pipeline,
             "sink": self.sink,
+            "owner": self.owner,
             "stage": self.stage,
             "at": told_time(now),
             "host": socket.gethostname(),

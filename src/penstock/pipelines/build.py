@@ -1,0 +1,76 @@
+"""From a declared pipeline to its queries: one for each sink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from penstock.config import Settings
+from penstock.pipelines.formats import FORMATS
+from penstock.pipelines.formats.base import Messages
+from penstock.pipelines.pipeline import DeclaredSink, Pipeline
+from penstock.pipelines.sinks.base import Site
+from penstock.spark.batch import BatchPath
+from penstock.spark.dead_letters import DeadLetters
+from penstock.spark.decoding import Decoder
+from penstock.spark.lake.table import INTERNAL
+from penstock.spark.query import Query, QuerySpec
+from penstock.spark.sink import Sink
+from penstock.spark.transforms import Transform, chain
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Makes the parts of one pipeline."""
+
+    pipeline: Pipeline
+    session: SparkSession
+    base: Settings
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the cluster that the pipeline reads."""
+        return self.pipeline.source.settings(self.base)
+
+    def decoder(self) -> Decoder:
+        """A decoder of its own for each query, which learns while the query runs."""
+        source = self.pipeline.source
+        messages = Messages(self.session, self.settings, source.names, self.pipeline.schema)
+        return FORMATS[source.format].decoder(messages)
+
+    def transform(self) -> Transform:
+        """All transforms, one after the other."""
+        return chain([each.build(self.pipeline.directory) for each in self.pipeline.transforms])
+
+    def sink(self, sink: DeclaredSink) -> Sink:
+        """One of the sinks."""
+        query = f"{self.pipeline.spec.name}.{sink.name}"
+        return sink.config.build(Site(self.session, self.settings, query, self.pipeline.directory))
+
+    def query(self, sink: DeclaredSink) -> Query:
+        """The query of one of the sinks."""
+        spec = self.pipeline.spec
+        path = BatchPath(
+            self.decoder(),
+            self.transform(),
+            self.sink(sink),
+            DeadLetters(self.settings, spec.dead_letters, spec.name),
+            spec.options.failure_mode,
+        )
+        return Query(
+            self.session,
+            QuerySpec(
+                spec.name,
+                sink.name,
+                self.pipeline.source.source(self.base),
+                path,
+                state=f"{self.pipeline.state(self.base)}/{INTERNAL}/_queries/{spec.name}.{sink.name}",
+                trigger=sink.trigger,
+                owner=spec.owner or "",
+            ),
+        )
+
+    def queries(self) -> list[Query]:
+        """The queries of all sinks."""
+        return [self.query(sink) for sink in self.pipeline.sinks]

@@ -1,0 +1,94 @@
+"""Everything that can be wrong with a pipeline, found with a session, the cluster and the registry, but no query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.config.suggest import did_you_mean
+from penstock.config.yaml_file import KeyPath
+from penstock.errors import Problem, TopicNotFound
+from penstock.kafka.admin import Admin
+from penstock.kafka.start import find_partitions
+from penstock.pipelines.build import Builder
+from penstock.pipelines.findings import Findings
+from penstock.pipelines.pipeline import DeclaredSink
+from penstock.spark.batch import good_rows
+from penstock.spark.decoding import without_origin
+from penstock.spark.failures import spark_failures
+from penstock.spark.headers import HEADERS
+
+_SOURCE: KeyPath = ("source", "config")
+_MESSAGE_TYPES = {
+    "key": "binary",
+    "value": "binary",
+    "headers": HEADERS,
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+}
+
+
+def check_pipeline(builder: Builder) -> list[Problem]:
+    """Every problem, each with its place in the file; what passes by itself, such as a cluster away, is raised."""
+    findings = Findings(builder.pipeline.file)
+    _check_topics(findings, builder)
+    rows = _source_rows(findings, builder) if not findings.problems else None
+    rows = _transformed(findings, builder, rows) if rows is not None else None
+    if rows is not None:
+        for index, sink in enumerate(builder.pipeline.sinks):
+            _check_sink(findings, builder, sink, ("sinks", index, "config"), rows)
+    return findings.problems
+
+
+def _check_topics(findings: Findings, builder: Builder) -> None:
+    source = builder.pipeline.source
+    with Admin(builder.settings) as admin:
+        for path, name in _named_topics(builder):
+            with findings.at(path):
+                if not find_partitions(admin, [name]):
+                    raise TopicNotFound(f"no topic matches {source.pattern}", hint="a pattern needs one to begin with")
+
+
+def _named_topics(builder: Builder) -> Iterator[tuple[KeyPath, str]]:
+    source = builder.pipeline.source
+    key = "topic" if source.topic else "topics" if source.topics else "pattern"
+    for index, name in enumerate(source.names):
+        yield (*_SOURCE, key, index) if key == "topics" else (*_SOURCE, key), name
+
+
+def _source_rows(findings: Findings, builder: Builder) -> DataFrame | None:
+    """Rows as the source gives them, none of them."""
+    with findings.at((*_SOURCE, "schema")), spark_failures("decoding"):
+        decoder = builder.decoder()
+        return good_rows(decoder, decoder.decode(_no_messages(builder.session)))
+    return None
+
+
+def _transformed(findings: Findings, builder: Builder, rows: DataFrame) -> DataFrame | None:
+    """The rows after all transforms; None once one of them is found to fail."""
+    for index, config in enumerate(builder.pipeline.transforms):
+        before = len(findings.problems)
+        with findings.at(("transform", index, "config")), spark_failures("checking"):
+            rows = config.build(builder.pipeline.directory)(rows)
+        if len(findings.problems) > before:
+            return None
+    return rows
+
+
+def _check_sink(findings: Findings, builder: Builder, sink: DeclaredSink, path: KeyPath, rows: DataFrame) -> None:
+    names = without_origin(rows.schema).names
+    missing = [(place, name) for place, name in sink.config.columns() if name not in names]
+    for place, name in missing:
+        hint = did_you_mean(name, names, f"the rows have {', '.join(names)}")
+        findings.add((*path, *place), f"there is no column {name}", hint)
+    if not missing:
+        with findings.at(path), spark_failures("checking"):
+            builder.sink(sink).check(rows.schema)
+
+
+def _no_messages(session: SparkSession) -> DataFrame:
+    return session.range(0).select(*(F.lit(None).cast(kind).alias(name) for name, kind in _MESSAGE_TYPES.items()))

@@ -1,0 +1,14 @@
+"""The formats that a source can read; one module and one line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.pipelines.formats import avro, json, raw
+from penstock.pipelines.formats.base import Format
+
+FORMATS: Mapping[str, Format] = {
+    "json": json.FORMAT,
+    "avro": avro.FORMAT,
+    "raw": raw.FORMAT,
+}

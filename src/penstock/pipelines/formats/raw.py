@@ -1,0 +1,14 @@
+"""Messages as they are: a row of key and value in bytes."""
+
+from __future__ import annotations
+
+from penstock.pipelines.formats.base import Format, Messages
+from penstock.spark.decoding import Decoder
+from penstock.spark.raw_rows import RawRows
+
+
+def _decoder(messages: Messages) -> Decoder:  # noqa: ARG001 - every message is taken
+    return RawRows()
+
+
+FORMAT = Format(schema="none", decoder=_decoder)

@@ -1,0 +1,155 @@
+"""A pipeline as it was declared: read from its file, with every mistake that can be found without connecting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from penstock.config import Settings
+from penstock.config.suggest import did_you_mean
+from penstock.config.yaml_file import KeyPath, YamlFile
+from penstock.errors import ConfigError, Problem
+from penstock.pipelines.findings import Findings
+from penstock.pipelines.locations import absolute, jars_for
+from penstock.pipelines.row_schema import RowSchema, load_schema
+from penstock.pipelines.sinks import SINKS
+from penstock.pipelines.sinks.base import SinkConfig
+from penstock.pipelines.sinks.kafka import KafkaSinkConfig
+from penstock.pipelines.source import SOURCES, KafkaSourceConfig
+from penstock.pipelines.spec import AVAILABLE_NOW, Part, PipelineFile, SinkEntry, parse_trigger
+from penstock.pipelines.transforms import TRANSFORMS, TransformConfig
+
+Kind = TypeVar("Kind", bound=Part)
+
+
+@dataclass(frozen=True)
+class DeclaredSink:
+    """A sink: its name within the pipeline, its configuration, and when it runs (None: once, over what is there)."""
+
+    name: str
+    config: SinkConfig
+    trigger: str | None
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Everything that a file declares."""
+
+    file: YamlFile
+    spec: PipelineFile
+    source: KafkaSourceConfig
+    schema: RowSchema | None
+    transforms: tuple[TransformConfig, ...]
+    sinks: tuple[DeclaredSink, ...]
+
+    @property
+    def directory(self) -> Path:
+        """Where the file is, from which it names other files."""
+        return self.file.path.absolute().parent
+
+    def state(self, settings: Settings) -> str:
+        """Where the pipeline's queries remember how far they are."""
+        return absolute(self.spec.options.state or settings.lake)
+
+    def jars(self, settings: Settings) -> frozenset[str]:
+        """The parts of the lock that a driver needs to run it."""
+        sinks = (sink.config.jars(settings) for sink in self.sinks)
+        return frozenset({"spark"}).union(jars_for(self.state(settings)), *sinks)
+
+
+def read_pipelines(files: Sequence[YamlFile]) -> list[Pipeline]:
+    """Every file as a pipeline; a ConfigError has the problems of all of them."""
+    found: list[Pipeline] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            found.append(read_pipeline(file))
+        except ConfigError as error:
+            problems += error.problems
+    problems += _shared_names(found)
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def read_pipeline(file: YamlFile) -> Pipeline:
+    """One file as a pipeline; a ConfigError has every problem with its line."""
+    findings = Findings(file)
+    spec = findings.model(PipelineFile, file.content)
+    content = file.content
+    source = _configured(findings, SOURCES, ("source",), content.get("source"))
+    transforms = [_configured(findings, TRANSFORMS, path, entry) for path, entry in _entries(content, "transform")]
+    sinks = [_configured(findings, SINKS, path, entry) for path, entry in _entries(content, "sinks")]
+    schema = _load_schema(findings, source, file.path.parent) if source else None
+    findings.refuse()
+    assert spec and source  # noqa: S101, PT018 - what is missing was refused above
+    declared = tuple(_declared(entry, sink) for entry, sink in zip(spec.sinks, filter(None, sinks), strict=True))
+    _check_names(findings, spec, declared)
+    _check_loops(findings, spec, source, declared)
+    findings.refuse()
+    return Pipeline(file, spec, source, schema, tuple(filter(None, transforms)), declared)
+
+
+def _configured(findings: Findings, kinds: Mapping[str, type[Kind]], path: KeyPath, entry: object) -> Kind | None:
+    """The `config:` of an entry as its type has it; None once its problems are noted, here or by the outer shape."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("type"), str):
+        return None
+    name = entry["type"]
+    if name not in kinds:
+        hint = did_you_mean(name, kinds, f"choose one of {', '.join(kinds)}")
+        findings.add((*path, "type"), f"there is no {path[0]} of type {name}", hint)
+        return None
+    return findings.model(kinds[name], entry.get("config", {}), (*path, "config"))
+
+
+def _entries(content: Mapping[str, Any], key: str) -> Iterator[tuple[KeyPath, object]]:
+    entries = content.get(key)
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        yield (key, index), entry
+
+
+def _load_schema(findings: Findings, source: KafkaSourceConfig, directory: Path) -> RowSchema | None:
+    with findings.at(("source", "config", "schema")):
+        return load_schema(source.schema_, directory) if source.schema_ else None
+    return None
+
+
+def _declared(entry: SinkEntry, config: SinkConfig) -> DeclaredSink:
+    trigger = entry.trigger or str(parse_trigger(config.default_trigger))
+    name = entry.name or "-".join(filter(None, (entry.type, config.target)))
+    return DeclaredSink(name, config, None if trigger == AVAILABLE_NOW else trigger)
+
+
+def _check_names(findings: Findings, spec: PipelineFile, sinks: Sequence[DeclaredSink]) -> None:
+    """Progress is kept by name, so two sinks must not share one."""
+    counts = Counter(sink.name for sink in sinks)
+    for index, sink in enumerate(sinks):
+        if counts[sink.name] > 1:
+            place = "name" if spec.sinks[index].name else "type"
+            findings.add(("sinks", index, place), f"two sinks are called {sink.name}", "give one of them another name")
+
+
+def _check_loops(
+    findings: Findings, spec: PipelineFile, source: KafkaSourceConfig, sinks: Sequence[DeclaredSink]
+) -> None:
+    """A pipeline that reads what it writes never comes to an end."""
+    if spec.dead_letters in source.names:
+        findings.add(("options", "dead_letters"), "the source reads this topic", "name another one")
+    for index, sink in enumerate(sinks):
+        is_same_cluster = isinstance(sink.config, KafkaSinkConfig) and sink.config.connection is None
+        if is_same_cluster and sink.config.target in source.names:
+            findings.add(("sinks", index, "config", "topic"), "the source reads this topic", "name another one")
+        if is_same_cluster and sink.config.target == spec.dead_letters:
+            findings.add(("sinks", index, "config", "topic"), "it takes the dead letters", "name another one")
+
+
+def _shared_names(pipelines: Sequence[Pipeline]) -> Iterator[Problem]:
+    first: dict[str, Pipeline] = {}
+    for pipeline in pipelines:
+        other = first.setdefault(pipeline.spec.name, pipeline)
+        if other is not pipeline:
+            message = f"name: {other.file.path} is called {pipeline.spec.name} too"
+            yield Problem(pipeline.file.place(("name",)), message, "progress is kept by name; choose another")

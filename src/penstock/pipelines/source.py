@@ -1,0 +1,128 @@
+"""The source of a pipeline: topics of Kafka, the format of their messages, and where and how much to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from penstock.config import Settings
+from penstock.config.connection import Connection
+from penstock.config.secrets import PassThrough
+from penstock.config.suggest import did_you_mean
+from penstock.errors import UsageError
+from penstock.kafka.start import moment
+from penstock.pipelines.formats import FORMATS
+from penstock.pipelines.spec import Part, Topic
+from penstock.spark.kafka_source import KafkaSource, OnDataLoss
+
+_OURS = {
+    "assign",
+    "subscribe",
+    "subscribepattern",
+    "startingoffsets",
+    "startingtimestamp",
+    "startingoffsetsbytimestamp",
+    "maxoffsetspertrigger",
+    "failondataloss",
+    "includeheaders",
+    "kafka.bootstrap.servers",
+    "kafka.group.id",
+}
+_GROUP_SETTINGS = ("group.id", "auto.offset.reset", "enable.auto.commit")
+
+
+def _known_format(name: str) -> str:
+    if name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise ValueError(f"there is no format {name}; {did_you_mean(name, FORMATS, f'choose one of {known}')}")
+    return name
+
+
+def _start(text: str) -> str:
+    try:
+        moment(text)
+    except UsageError as error:
+        raise ValueError(f"{error.message}; earliest, latest, or a time: {error.hint}") from None
+    return text
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
+    return text
+
+
+class KafkaSourceConfig(Part):
+    """What to read from Kafka."""
+
+    connection: Connection = Connection()
+    topic: Topic | None = Field(None, description="one topic,")
+    topics: list[Topic] | None = Field(None, min_length=1, description="several,")
+    pattern: Annotated[str, AfterValidator(_pattern)] | None = Field(
+        None, description="or all that match from their beginning"
+    )
+    format: Annotated[str, AfterValidator(_known_format)] = Field(description="what messages are")
+    schema_: str | None = Field(None, alias="schema", min_length=1, description="an Avro file, or Spark DDL")
+    start: Annotated[str, AfterValidator(_start)] = Field(
+        "earliest", description="where the first run begins: earliest, latest, or a time"
+    )
+    max_records: int = Field(1_000_000, ge=1, description="how many messages one batch takes at most")
+    on_data_loss: OnDataLoss = Field("stop", description="stop, or continue where messages are gone")
+    options: PassThrough = Field(default_factory=PassThrough, description="any option of Spark's Kafka source")
+
+    @field_validator("connection")
+    @classmethod
+    def _no_group(cls, connection: Connection) -> Connection:
+        for name in _GROUP_SETTINGS:
+            if name in connection.consumer_config:
+                raise ValueError(f"consumer_config has {name}, but the group is the pipeline's name; see start")
+        return connection
+
+    @field_validator("options")
+    @classmethod
+    def _not_ours(cls, given: PassThrough) -> PassThrough:
+        for name in given:
+            if name.lower() in _OURS:
+                raise ValueError(f"{name} is set by Penstock; the keys of config say the same")
+        return given
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if sum(given is not None for given in (self.topic, self.topics, self.pattern)) != 1:
+            raise ValueError("give one of topic, topics and pattern")
+        use = FORMATS[self.format].schema
+        if use == "required" and self.schema_ is None:
+            raise ValueError(f"format {self.format} needs a schema: an Avro file, or Spark DDL")
+        if use == "none" and self.schema_ is not None:
+            raise ValueError(f"format {self.format} takes no schema")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The topics; a pattern begins with `^`."""
+        if self.pattern is not None:
+            return (f"^(?:{self.pattern.removeprefix('^')})",)
+        return (self.topic,) if self.topic else tuple(self.topics or ())
+
+    def settings(self, base: Settings) -> Settings:
+        """The settings of the cluster that is read."""
+        return self.connection.settings(base)
+
+    def source(self, base: Settings) -> KafkaSource:
+        """The source as Spark reads it."""
+        return KafkaSource(
+            self.settings(base),
+            self.names,
+            start=moment(self.start),
+            max_records=self.max_records,
+            on_data_loss=self.on_data_loss,
+            options=self.options,
+        )
+
+
+SOURCES: Mapping[str, type[KafkaSourceConfig]] = {"kafka": KafkaSourceConfig}
