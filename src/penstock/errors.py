@@ -17,23 +17,31 @@
     │   ├── TopicNotFound, TopicExists, GroupNotFound, GroupBusy, KafkaRefused
     │   ├── NotAuthorized              the user lacks a named right
     │   ├── AuthenticationFailed       wrong user, password or certificate
+    │   ├── ConnectRefused, ConnectorNotFound, ConnectorFailed
+    │   ├── DatabaseRefused, DatabaseUnfit
     │   ├── PipelineError
     │   │   ├── DataLost               records were gone before they were read
     │   │   ├── LedgerLost             a table has files that no ledger accounts for
     │   │   ├── TakenOver              another driver runs the same query
     │   │   └── QueryFailed            Spark refuses the query
+    │   ├── ActionFailed               an action stops at an event that fails
+    │   ├── LakeError
+    │   │   ├── TableNotFound          the lake has no such table
+    │   │   ├── TableUnreadable        its files or its log are not what they should be
+    │   │   └── QuestionRefused        SQL that is wrong, or more than a question     (exit code 2)
     │   └── LocalError
     │       ├── PortInUse, DiskFull, DataMismatch, PartFailed
     │       ├── AlreadyRunning, NotRunning
     │       └── JarRefused, JarUnavailable
     └── Transient                      the same call may work later
         ├── BrokerUnavailable          no broker answers
-        ├── RegistryUnavailable        no registry answers
+        ├── RegistryUnavailable, ConnectUnavailable, DatabaseUnavailable
         ├── DeliveryFailed             the broker did not confirm in time
         │   └── Undelivered            what flushing or closing a producer found undelivered
         ├── CommitFailed               the broker did not take down a group's place
         ├── BufferFull                 the producer's buffer stayed full
         ├── QueryInterrupted           Spark failed in the middle of a batch
+        ├── LakeUnavailable            the lake's file system or object store does not answer
         └── OperationTimedOut          an administrative call took too long
 
 An error has a stable `code` (what programs and dead letters match), one factual line of text, a `hint`
@@ -205,6 +213,36 @@ class AuthenticationFailed(Terminal):
     code = "kafka.authentication"
 
 
+class ConnectRefused(Terminal):
+    """Kafka Connect said no, or what answers at its address is not Kafka Connect."""
+
+    code = "connect.refused"
+
+
+class ConnectorNotFound(Terminal, LookupError):
+    """Kafka Connect has no such connector."""
+
+    code = "connect.not_found"
+
+
+class ConnectorFailed(Terminal):
+    """A connector or one of its tasks ended in an error; the message has its innermost cause."""
+
+    code = "connect.failed"
+
+
+class DatabaseRefused(Terminal):
+    """The database does not accept the user, the database's name or a statement."""
+
+    code = "database.refused"
+
+
+class DatabaseUnfit(Terminal):
+    """Change capture needs something that the database lacks; the hint has the SQL that mends it."""
+
+    code = "database.unfit"
+
+
 class PipelineError(Terminal):
     """A data pipeline cannot go on."""
 
@@ -233,6 +271,37 @@ class QueryFailed(PipelineError):
     """Spark refuses the query, or its work fails in a way that trying again will not change."""
 
     code = "pipeline.failed"
+
+
+class ActionFailed(Terminal):
+    """An action's pipeline stops at an event that fails; the message has the event's origin."""
+
+    code = "action.failed"
+
+
+class LakeError(Terminal):
+    """Something is wrong with a table of the lake, or with a question to it."""
+
+    code = "lake"
+
+
+class TableNotFound(LakeError, LookupError):
+    """The lake has no such table."""
+
+    code = "lake.table_not_found"
+
+
+class TableUnreadable(LakeError):
+    """A table's files or its log are not what they should be."""
+
+    code = "lake.table_unreadable"
+
+
+class QuestionRefused(LakeError):
+    """The SQL is wrong, which the message shows with its place, or it asks for more than an answer."""
+
+    code = "lake.question_refused"
+    exit_code = 2
 
 
 class LocalError(Terminal):
@@ -301,6 +370,18 @@ class RegistryUnavailable(Transient, ConnectionError):
     code = "registry.unavailable"
 
 
+class ConnectUnavailable(Transient, ConnectionError):
+    """Kafka Connect does not answer at its address."""
+
+    code = "connect.unavailable"
+
+
+class DatabaseUnavailable(Transient, ConnectionError):
+    """No database answers at the address, or it takes no more connections."""
+
+    code = "database.unavailable"
+
+
 class DeliveryFailed(Transient):
     """The broker did not confirm a record in time; `details["record"]` has it."""
 
@@ -347,6 +428,12 @@ class QueryInterrupted(Transient):
     """Spark failed in the middle of a batch: a disk that is full, a lost executor, a file system that is away."""
 
     code = "pipeline.interrupted"
+
+
+class LakeUnavailable(Transient):
+    """The lake's file system or object store does not answer, or changed while it was read."""
+
+    code = "lake.unavailable"
 
 
 class OperationTimedOut(Transient, TimeoutError):

@@ -25,6 +25,9 @@ COMMANDS = {
     "schemas": "schemas:app",
     "produce": "produce:produce",
     "consume": "consume:consume",
+    "cdc": "cdc:app",
+    "lake": "lake:app",
+    "deadletters": "deadletters:app",
     "config": "config:show",
     "bench": "bench:run",
 }

@@ -30,17 +30,17 @@ def json_line(record: ConsumerRecord) -> str:
 
 def pretty_line(record: ConsumerRecord) -> str:
     """The record for people, with markup: time, origin, key, and its fields or what stands there instead."""
-    key = "[dim]-[/]" if record.key is None else f"[yellow]{_shown(_raw(record.key))}[/]"
-    return f"[dim]{_local(record.time)}[/]  [cyan]{_shown(record.origin)}[/]  {key}  {_value(record)}"
+    key = "[dim]-[/]" if record.key is None else f"[yellow]{shown(_raw(record.key))}[/]"
+    return f"[dim]{_local(record.time)}[/]  [cyan]{shown(record.origin)}[/]  {key}  {_value(record)}"
 
 
 def _value(record: ConsumerRecord) -> str:
     if record.value is None and not record.has_schema:
         return "[dim](tombstone)[/]"
     if not record.has_schema:
-        return _shown(_raw(record.value))
+        return shown(_raw(record.value))
     if isinstance(record.value, dict):
-        return " ".join(f"[green]{_shown(name)}[/]={_compact(item)}" for name, item in record.value.items())
+        return " ".join(f"[green]{shown(name)}[/]={_compact(item)}" for name, item in record.value.items())
     return _compact(record.value)
 
 
@@ -63,11 +63,11 @@ def _compact(value: object) -> str:
     """JSON, save that dates and decimals stand without quotes."""
     plain = to_json(value)
     if isinstance(plain, str) and not isinstance(value, str):
-        return _shown(plain)
-    return _shown(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+        return shown(plain)
+    return shown(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """Foreign text without what could move a terminal's cursor."""
     plain = str(value)
     if not plain.isprintable():

@@ -58,6 +58,9 @@ class Settings(BaseModel):
     database: SecretStr = Field(SecretStr("postgresql://penstock@localhost:5433/penstock"), description="PostgreSQL")
     connect: str = Field("http://localhost:8083", description="Kafka Connect's URL")
     lake: str = Field("lake", description="where tables live: a directory or s3a://bucket/path")
+    s3: PassThrough = Field(
+        default_factory=PassThrough, description="S3 as Spark's fs.s3a has it: endpoint, access.key"
+    )
     collector: Section = Field(default_factory=Section, description="the collector's own, see docs/collector.md")
     metrics_port: Port | None = Field(None, description="where `penstock run` serves Prometheus metrics, on localhost")
     ports: Ports = Field(default_factory=Ports, description="ports of the local stack")
@@ -157,7 +160,7 @@ def _env_path(name: str) -> KeyPath:
         return (key,)
     head, _, rest = key.partition("_")
     if head in _NESTED and rest:
-        return (head, rest.replace("_", ".") if head == "kafka" else rest)
+        return (head, rest.replace("_", ".") if head in _DOTTED else rest)
     return (key,)
 
 
@@ -188,4 +191,5 @@ def _source(path: KeyPath, sources: Mapping[str, str]) -> str:
     return next(filter(None, known), "settings")
 
 
-_NESTED = ("kafka", "ports", "collector")
+_DOTTED = ("kafka", "s3")
+_NESTED = (*_DOTTED, "ports", "collector")

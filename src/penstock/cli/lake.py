@@ -1,0 +1,116 @@
+"""`penstock lake`: the tables of the lake, and answers to questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.answer_view import first_rows, rows_json, show_rows
+from penstock.cli.chart import chart as draw
+from penstock.cli.lake_view import describe, moment, show_described, summary_json
+from penstock.cli.options import JsonOption, settings
+from penstock.cli.output import counted, err, out, right, show_json, show_table, text
+from penstock.config.units import show_size
+from penstock.errors import UsageError
+from penstock.lake.export import check_target, write_answer
+from penstock.lake.lake import Lake
+from penstock.lake.question import ask
+from penstock.lake.table import Table
+
+app = typer.Typer(no_args_is_help=True, help="The lake: list its tables, show one, ask questions in SQL.")
+
+LakeOption = Annotated[str | None, typer.Option(help="Where the tables are; default: the setting lake.")]
+
+_CHART_WIDTH = 100
+
+
+@app.command()
+def tables(lake: LakeOption = None, as_json: JsonOption = False) -> None:
+    """List tables with their format, partitions, files, rows, size and last write.
+
+    Example: penstock lake tables
+    """
+    opened = Lake(settings(lake=lake))
+    found = opened.tables()
+    if as_json:
+        show_json([summary_json(table) for table in found])
+    elif found:
+        columns = (
+            "table",
+            "format",
+            "partitioned by",
+            right("partitions"),
+            right("files"),
+            right("rows"),
+            right("size"),
+        )
+        show_table((*columns, "last write"), map(_table_row, found))
+    else:
+        out.print(f"no tables in {text(opened.location)}; a pipeline with a lake sink makes them")
+
+
+def _table_row(table: Table) -> tuple[object, ...]:
+    about = table.summary()
+    numbers = (f"{about.files:,}", f"{about.rows:,}", show_size(about.size))
+    folders = f"{about.partitions:,}" if table.partition_by else ""
+    return (
+        text(table.name),
+        table.format,
+        text(", ".join(table.partition_by)),
+        folders,
+        *numbers,
+        moment(about.last_write),
+    )
+
+
+@app.command()
+def show(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")],
+    lake: LakeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a table's columns, who writes it, its last writes, and some rows.
+
+    Example: penstock lake show events
+    """
+    found = describe(Lake(settings(lake=lake)), table)
+    if as_json:
+        show_json(found.as_json())
+    else:
+        show_described(found)
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; tables by name, shop/orders as shop.orders.")],
+    limit: Annotated[int, typer.Option(min=0, help="Show at most so many rows; 0 shows all.")] = 50,
+    output: Annotated[Path | None, typer.Option(help="Write all rows to this file, .csv or .parquet.")] = None,
+    chart: Annotated[bool, typer.Option("--chart", help="Draw the numbers after the first column.")] = False,
+    lake: LakeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question in DuckDB's SQL; times are in UTC, and nothing can be changed.
+
+    Example: penstock lake query "SELECT Event_Type, count(*) FROM events GROUP BY 1" --chart
+    """
+    if (output is not None) + chart + as_json > 1:
+        raise UsageError("--output, --chart and --json are three ways to give an answer", hint="choose one of them")
+    if output:
+        check_target(output)
+    with ask(Lake(settings(lake=lake)), sql) as answer:
+        if output:
+            count = write_answer(answer, output)
+            out.print(f"wrote {counted(count, 'row')} to {text(output)}")
+            return
+        found = first_rows(answer, limit)
+    if as_json:
+        show_json(rows_json(answer.columns, found.rows))
+    elif chart:
+        for line in draw(answer.columns, found.rows, min(out.width, _CHART_WIDTH)):
+            out.print(line)
+    else:
+        show_rows(answer.columns, found.rows)
+    if found.more:
+        err.print(f"[dim]these are the first {counted(limit, 'row')}; --limit 0 shows all, --output FILE writes all[/]")

@@ -1,0 +1,1 @@
+"""Dead letters: what was refused and kept, found again, and replayed after a fix."""

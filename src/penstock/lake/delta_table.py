@@ -1,0 +1,103 @@
+"""A Delta table: what its log says. The one module that knows the `deltalake` library and its errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyarrow import fs
+
+from penstock.errors import LakeUnavailable, TableUnreadable
+from penstock.lake.inventory import TableName
+from penstock.lake.store import Store
+from penstock.lake.table import Change, Format, Rows, Summary
+
+_ONLY_AS_STREAM = {"deletionVectors", "columnMapping", "typeWidening"}
+
+
+class DeltaLakeTable:
+    """As the protocol says, at the version that the log has when it is first asked."""
+
+    format: Format = "delta"
+
+    def __init__(self, store: Store, name: TableName) -> None:
+        self.name = name
+        self._store = store
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """As the protocol says."""
+        with self._readable():
+            return tuple(self._table.metadata().partition_columns)
+
+    def schema(self) -> pa.Schema:
+        """As the protocol says."""
+        with self._readable():
+            return pa.schema(self._table.schema().to_arrow())
+
+    def rows(self) -> Rows:
+        """As the protocol says; a table with deletion vectors or renamed columns is read by its own library, whole."""
+        with self._readable():
+            if _ONLY_AS_STREAM & set(self._table.protocol().reader_features or ()):
+                return pa.RecordBatchReader.from_stream(self._table.scan())
+            system = fs.SubTreeFileSystem(self._store.full(self.name), self._store.system)
+            return self._table.to_pyarrow_dataset(filesystem=system)
+
+    def summary(self) -> Summary:
+        """As the protocol says."""
+        with self._readable():
+            files = pa.table(self._table.get_add_actions(flatten=False)).to_pylist()
+            rows = self._table.count()
+        newest = self.history(1)
+        places = {json.dumps(file["partition"], default=str) for file in files if "partition" in file}
+        return Summary(
+            partitions=len(places),
+            files=len(files),
+            rows=rows,
+            size=sum(file["size_bytes"] for file in files),
+            last_write=newest[0].when if newest else None,
+        )
+
+    def history(self, limit: int) -> list[Change]:
+        """As the protocol says: the commits of the log."""
+        with self._readable():
+            return [_change(commit) for commit in self._table.history(limit)]
+
+    @cached_property
+    def _table(self) -> DeltaTable:
+        return DeltaTable(f"{self._store.delta_uri}/{self.name}", storage_options=self._store.delta_options)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except TableNotFoundError as error:
+            raise TableUnreadable(f"table {self.name} has an empty log", hint="was its first write cut off?") from error
+        except DeltaError as error:
+            raise TableUnreadable(f"table {self.name}: {error}", hint="does Spark read it?") from error
+        except OSError as error:
+            hint = "is the store there, and are the settings s3.* right?"
+            raise LakeUnavailable(f"table {self.name}: {error}", hint=hint) from error
+
+
+def _change(commit: Mapping[str, Any]) -> Change:
+    when = datetime.fromtimestamp(commit["timestamp"] / 1000, UTC)
+    rows = (commit.get("operationMetrics") or {}).get("numOutputRows")
+    what = str(commit.get("operation", "")).lower() + (f" of {int(rows):,} rows" if rows is not None else "")
+    return Change(int(commit["version"]), when, what, _writer(commit.get("userMetadata")))
+
+
+def _writer(about: object) -> str | None:
+    """The query that left its name in a commit."""
+    try:
+        data = json.loads(str(about))
+    except ValueError:
+        return None
+    return str(data["query"]) if isinstance(data, dict) and "query" in data else None

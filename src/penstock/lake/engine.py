@@ -1,0 +1,133 @@
+"""DuckDB, shut in: it sees the tables it is given and nothing else. The one module that knows it and its errors."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import duckdb
+import psutil
+import pyarrow as pa
+
+from penstock.errors import QuestionRefused
+from penstock.lake.table import Rows
+from penstock.lake.table_refs import TableRef, table_refs
+
+_MEMORY_SHARE = 0.5
+_SPILL = "20GB"
+_BATCH_ROWS = 10_000
+
+
+class Answer(NamedTuple):
+    """Columns with DuckDB's types, and rows that are worked out as they are read."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: pa.RecordBatchReader
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, some thousand at a time; QuestionRefused says what went wrong on the way."""
+        with refusals():
+            yield from self.rows
+
+
+class Engine:
+    """One DuckDB in memory: no files, no network, no extensions, half of the machine's memory at most.
+
+    What does not fit into that goes to a temporary directory, which is removed with the engine.
+    """
+
+    def __init__(self) -> None:
+        self._spill = tempfile.TemporaryDirectory(prefix="penstock-lake-")
+        memory = int(psutil.virtual_memory().total * _MEMORY_SHARE) // 2**20
+        self._duckdb = duckdb.connect(
+            config={
+                "memory_limit": f"{memory}MB",
+                "temp_directory": self._spill.name,
+                "max_temp_directory_size": _SPILL,
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "python_enable_replacements": "false",
+            }
+        )
+        self._duckdb.execute("SET TimeZone = 'UTC'; SET enable_external_access = false")
+
+    def __enter__(self) -> Self:
+        """Use as a context; the engine ends with it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let go of everything."""
+        self._duckdb.close()
+        self._spill.cleanup()
+
+    def refs(self, sql: str) -> list[TableRef]:
+        """The tables that a question names; QuestionRefused if it is no question, or more than one."""
+        with refusals():
+            statements = self._duckdb.extract_statements(sql)
+            if len(statements) != 1:
+                raise QuestionRefused(f"{len(statements)} statements were given", hint="ask one question at a time")
+            if statements[0].type != duckdb.StatementType.SELECT:
+                kind = statements[0].type.name.lower().replace("_", " ")
+                raise QuestionRefused(f"this is no question but a statement ({kind})", hint="use SELECT")
+            ((tree,),) = self._duckdb.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
+        return table_refs(json.loads(tree))
+
+    def add(self, ref: TableRef, rows: Rows) -> None:
+        """Let questions name a table; one that can be read only once is copied."""
+        held = f"lake {ref.table}"
+        self._duckdb.register(held, rows)
+        if isinstance(rows, pa.RecordBatchReader):
+            with refusals():
+                self._duckdb.execute(f"CREATE TABLE {_quoted(f'copy of {held}')} AS FROM {_quoted(held)}")
+            held = f"copy of {held}"
+        if ref.schema:
+            self._duckdb.execute(f"CREATE SCHEMA IF NOT EXISTS {_quoted(ref.schema)}")
+        place = f"{_quoted(ref.schema)}.{_quoted(ref.name)}" if ref.schema else _quoted(ref.name)
+        self._duckdb.execute(f"CREATE OR REPLACE VIEW {place} AS FROM {_quoted(held)}")
+
+    def ask(self, sql: str) -> Answer:
+        """Begin to work out an answer; from here on the configuration cannot be changed."""
+        with refusals():
+            self._duckdb.execute("SET lock_configuration = true")
+            asked = self._relation(sql)
+            columns = tuple(zip(asked.columns, map(str, asked.types), strict=True))
+            return Answer(columns, asked.to_arrow_reader(_BATCH_ROWS))
+
+    def _relation(self, sql: str) -> duckdb.DuckDBPyRelation:
+        try:
+            return self._duckdb.sql(sql)
+        except duckdb.Error:
+            self._duckdb.execute(sql)  # which refuses the same, and shows the place in the SQL
+            raise
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn what DuckDB says inside the block into ours, with the place that it shows."""
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException) as error:
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        raise QuestionRefused("\n".join(lines), hint=_hint(error)) from error
+
+
+def _hint(error: Exception) -> str:
+    match error:
+        case duckdb.PermissionException():
+            return "a question can name the lake's tables only: `penstock lake tables`"
+        case duckdb.OutOfMemoryException():
+            return "ask for less: fewer columns, a filter on the table's partitions, or no ORDER BY"
+        case duckdb.BinderException():
+            return "`penstock lake show TABLE` lists its columns"
+        case _:
+            return "the SQL is DuckDB's: https://duckdb.org/docs/sql"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

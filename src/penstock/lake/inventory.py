@@ -1,0 +1,85 @@
+"""Which tables there are, as the names of the files tell: pure, so that any listing will do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NewType
+
+from penstock.lake.store import StoredFile
+from penstock.spark.lake.table import INTERNAL
+
+TableName = NewType("TableName", str)
+
+LOG = "_delta_log"
+NOTES = "table.json"
+_QUERIES = "queries"
+_LEDGER = "ledger"
+
+
+@dataclass
+class TableFiles:
+    """What belongs to one table: its data, whether it has a log of Delta, and what its writers noted."""
+
+    name: TableName
+    data: list[StoredFile] = field(default_factory=list)
+    is_delta: bool = False
+    notes: StoredFile | None = None
+    ledger: list[tuple[str, StoredFile]] = field(default_factory=list)
+    writers: set[str] = field(default_factory=set)
+
+
+def inventory(files: Iterable[StoredFile]) -> dict[TableName, TableFiles]:
+    """The tables that these files make, by name."""
+    tables: dict[TableName, TableFiles] = {}
+    for file in files:
+        head, _, rest = file.path.partition("/")
+        if head == INTERNAL:
+            _take_note(tables, rest, file)
+        else:
+            _take_file(tables, file)
+    return dict(sorted((name, table) for name, table in tables.items() if table.data or table.is_delta or table.notes))
+
+
+def folders(path: str) -> tuple[tuple[str, str], ...]:
+    """The hive-style folders of a path: `Event_Type=View/Day=1/a.parquet` is Event_Type: View, Day: 1."""
+    pairs = (piece.partition("=") for piece in path.split("/")[:-1])
+    return tuple((name, value) for name, equals, value in pairs if equals)
+
+
+def _take_file(tables: dict[TableName, TableFiles], file: StoredFile) -> None:
+    pieces = file.path.split("/")
+    depth = next(i for i, piece in enumerate(pieces) if _is_inner(piece) or i == len(pieces) - 1)
+    name, inside = TableName("/".join(pieces[:depth])), pieces[depth:]
+    if not name:
+        return
+    if inside[0] == LOG:
+        _table(tables, name).is_delta = True
+    elif file.path.endswith(".parquet") and not any(_is_hidden(piece) for piece in inside):
+        _table(tables, name).data.append(file)
+
+
+def _take_note(tables: dict[TableName, TableFiles], path: str, file: StoredFile) -> None:
+    """`<table>/table.json`, or `<table>/queries/<query>/…`, of which the ledger tells the batches."""
+    pieces = path.split("/")
+    if pieces[-1] == NOTES and _QUERIES not in pieces:
+        _table(tables, TableName("/".join(pieces[:-1]))).notes = file
+    elif _QUERIES in pieces:
+        at = pieces.index(_QUERIES)
+        table, (query, *inside) = _table(tables, TableName("/".join(pieces[:at]))), pieces[at + 1 :]
+        table.writers.add(query)
+        if inside[:1] == [_LEDGER]:
+            table.ledger.append((query, file))
+
+
+def _table(tables: dict[TableName, TableFiles], name: TableName) -> TableFiles:
+    return tables.setdefault(name, TableFiles(name))
+
+
+def _is_inner(piece: str) -> bool:
+    """Whether a table begins above this piece of a path."""
+    return "=" in piece or _is_hidden(piece)
+
+
+def _is_hidden(piece: str) -> bool:
+    return piece.startswith(("_", "."))

@@ -1,0 +1,55 @@
+"""The lake: its tables by name."""
+
+from __future__ import annotations
+
+from penstock.config import Settings
+from penstock.config.suggest import did_you_mean
+from penstock.errors import TableNotFound
+from penstock.lake.delta_table import DeltaLakeTable
+from penstock.lake.inventory import TableFiles, TableName, inventory
+from penstock.lake.parquet_table import ParquetTable
+from penstock.lake.store import Store, open_store
+from penstock.lake.table import Table
+from penstock.spark.lake.table import INTERNAL
+
+
+class Lake:
+    """Every table below the setting `lake`, found by its files; nothing has to be declared."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._store = open_store(settings)
+
+    @property
+    def location(self) -> str:
+        """Where it is."""
+        return self._store.location
+
+    def tables(self) -> list[Table]:
+        """All tables by name."""
+        return [_open(self._store, files) for files in inventory(self._store.below()).values()]
+
+    def table(self, name: str) -> Table:
+        """One table; TableNotFound has a hint with the closest name."""
+        return _open(self._store, self._files(name))
+
+    def writers(self, name: str) -> list[str]:
+        """The queries that keep their state for this table in the lake."""
+        return sorted(self._files(name).writers)
+
+    def _files(self, name: str) -> TableFiles:
+        wanted = TableName(name.strip("/"))
+        near = inventory([*self._store.below(wanted), *self._store.below(f"{INTERNAL}/{wanted}")]) if wanted else {}
+        if wanted in near:
+            return near[wanted]
+        known = inventory(self._store.below())
+        for found, files in known.items():
+            if found.lower() == wanted.lower():
+                return files
+        raise TableNotFound(
+            f"there is no table {name} in {self.location}",
+            hint=did_you_mean(wanted, known, "`penstock lake tables` shows what is there"),
+        )
+
+
+def _open(store: Store, files: TableFiles) -> Table:
+    return DeltaLakeTable(store, files.name) if files.is_delta else ParquetTable(store, files)
