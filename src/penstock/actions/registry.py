@@ -30,7 +30,14 @@ ACTIONS = Kind(
 
 TRANSFORMERS = Kind(
     "transformer",
-    {},
+    {
+        "filter": "penstock.actions.transformers.filter:FilterEvents",
+        "set": "penstock.actions.transformers.set:Set",
+        "drop": "penstock.actions.transformers.drop:Drop",
+        "rename": "penstock.actions.transformers.rename:Rename",
+        "map": "penstock.actions.transformers.map:Map",
+        "__filter": "penstock.actions.transformers.filter:FilterEvents",
+    },
     "penstock.transformers",
     ("create", "transform"),
 )

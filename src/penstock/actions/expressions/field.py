@@ -1,0 +1,28 @@
+"""Expressions and templates as fields of settings, so that a mistake in one is told with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+from pydantic import PlainValidator
+
+from penstock.actions.expressions.compile import Expression, compile_expression
+from penstock.actions.expressions.template import Template, compile_template
+from penstock.errors import UsageError
+
+Made = TypeVar("Made")
+
+
+def _told(compile_: Callable[[object], Made]) -> Callable[[object], Made]:
+    def compiled(value: object) -> Made:
+        try:
+            return compile_(value)
+        except UsageError as error:
+            raise ValueError(error.message + (f" ({error.hint})" if error.hint else "")) from None
+
+    return compiled
+
+
+ExpressionField = Annotated[Expression, PlainValidator(_told(compile_expression))]
+TemplateField = Annotated[Template, PlainValidator(_told(compile_template))]

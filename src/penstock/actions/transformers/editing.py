@@ -1,0 +1,85 @@
+"""Changing an event at a path, in a copy: other attempts and other steps have the event as it was."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any
+
+import msgspec
+from pydantic import StringConstraints
+
+from penstock.actions.body import body_of
+from penstock.actions.filters.lookup import ANY, MISSING, opened
+from penstock.errors import TransformFailed
+from penstock.events.envelope import EventEnvelope
+from penstock.events.fields import as_plain
+from penstock.events.metadata import event_class
+
+FieldPath = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+"""A field's name, or a path: `parameters.owners.0.name`, `tags.*`."""
+
+Change = Callable[[object], object]
+"""From the old value to the new one; MISSING stands for none, before and after."""
+
+
+def becomes(value: object) -> Change:
+    """The change to this value; to MISSING, it drops what is there."""
+    return lambda _old: value
+
+
+def with_body(event: EventEnvelope, body: dict[str, Any]) -> EventEnvelope:
+    """The envelope around other content."""
+    made = copy.copy(event)
+    made.event = event_class(event.event_type)(body)
+    return made
+
+
+def with_changes(event: EventEnvelope, changes: Iterable[tuple[str, Change]]) -> EventEnvelope:
+    """The event with each change made at its path, one after the other."""
+    body: Any = body_of(event)
+    for path, change in changes:
+        body = edited(body, [path] if path in body else path.split("."), change, path)
+    return with_body(event, body)
+
+
+def edited(value: Any, steps: list[str], change: Change, path: str) -> Any:  # noqa: ANN401 - values of any type are walked
+    """A copy of the value, with a change where the steps lead; text that holds JSON is opened, and closed again."""
+    if not steps:
+        return change(value)
+    if isinstance(value, str | bytes):
+        inside = opened(value)
+        return value if isinstance(inside, str | bytes) else _closed(edited(inside, steps, change, path), value)
+    if isinstance(value, dict | list):
+        return _put(value, [(key, edited(old, steps[1:], change, path)) for key, old in _under(value, steps[0])])
+    made = edited(MISSING, steps[1:], change, path)
+    if made is MISSING or steps[0] == ANY:
+        return value
+    if value is not None and value is not MISSING:
+        raise TransformFailed(f"{path}: {steps[0]} cannot be set in a {type(value).__name__}")
+    return {steps[0]: made}
+
+
+def _under(value: dict[str, Any] | list[Any], step: str) -> Iterator[tuple[Any, object]]:
+    """The keys that a step stands for, each with the value there."""
+    if isinstance(value, dict):
+        yield from value.items() if step == ANY and ANY not in value else [(step, value.get(step, MISSING))]
+    elif step == ANY:
+        yield from enumerate(value)
+    elif step.isdecimal() and int(step) < len(value):
+        yield int(step), value[int(step)]
+
+
+def _put(value: dict[str, Any] | list[Any], changed: list[tuple[Any, object]]) -> object:
+    made: Any = dict(value) if isinstance(value, dict) else dict(enumerate(value))
+    for key, item in changed:
+        if item is MISSING:
+            made.pop(key, None)
+        else:
+            made[key] = item
+    return made if isinstance(value, dict) else list(made.values())
+
+
+def _closed(value: object, like: str | bytes) -> str | bytes:
+    data = msgspec.json.encode(as_plain(value))
+    return data.decode() if isinstance(like, str) else data

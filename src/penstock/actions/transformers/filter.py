@@ -1,0 +1,71 @@
+"""`filter`: let only some events go on, after other transformers have done their work."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from penstock.actions.context import PipelineContext
+from penstock.actions.filter import Filter
+from penstock.actions.filters import compile_filter
+from penstock.actions.transformer import Transformer
+from penstock.config.yaml_file import KeyPath
+from penstock.errors import ConfigError
+from penstock.events.envelope import EventEnvelope
+
+
+class FilterConfig(BaseModel):
+    """The same keys and rules as a pipeline's `filter:`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    event_type: str | list[str] | None = None
+    event: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _compiles(self) -> Self:
+        paths: list[KeyPath] = []
+
+        def note(path: KeyPath) -> str:
+            paths.append(path)
+            return ""
+
+        try:
+            compile_filter(self.model_dump(), place=note)
+        except ConfigError as error:
+            raise _placed(error, paths) from None
+        return self
+
+
+class FilterEvents(Transformer):
+    """Drops events that do not match, which are then done."""
+
+    Config: ClassVar[type[BaseModel]] = FilterConfig
+
+    def __init__(self, wanted: Filter) -> None:
+        self._matches = wanted.matches
+
+    @classmethod
+    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
+        """Filter as the config says."""
+        return cls(compile_filter(config, ctx=ctx))
+
+    def transform(self, event: EventEnvelope) -> EventEnvelope | None:
+        """The event, or nothing."""
+        return event if self._matches(event) else None
+
+
+def _placed(error: ConfigError, paths: list[KeyPath]) -> ValidationError:
+    """The filter's problems as pydantic's, so that each is told with its own line."""
+    details: list[InitErrorDetails] = [
+        {"type": PydanticCustomError("filter", _escaped(problem.message)), "loc": path[1:], "input": None}
+        for problem, path in zip(error.problems, paths, strict=True)
+    ]
+    return ValidationError.from_exception_data("filter", details)
+
+
+def _escaped(message: str) -> Any:  # noqa: ANN401 - pydantic wants a literal
+    """Without the path in front, which pydantic adds, and without braces, which it would fill in."""
+    return message.partition(": ")[2].replace("{", "(").replace("}", ")")
