@@ -2,13 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
+from penstock.cli.options import settings
+from penstock.cli.output import counted, err, show_error, text
 from penstock.cli.run_files import DataOptions
+from penstock.cli.run_view import shown
+from penstock.cli.signals import stops_by_signal
+from penstock.cli.stack_view import shown_download
+from penstock.config import Settings
 from penstock.config.yaml_file import YamlFile
-from penstock.errors import UsageError
+from penstock.local.jars import JarCache
+from penstock.local.java import spark_java_home
+from penstock.pipelines.driver import Driver, open_driver
+from penstock.pipelines.pipeline import Pipeline, read_pipelines
+from penstock.spark.metrics import serve_metrics
+from penstock.spark.runner import Runner
 
 
 def run(files: Sequence[YamlFile], options: DataOptions) -> int:
     """Run every file's pipeline until all have ended; the exit code."""
-    raise UsageError(f"{files[0].path} is a data pipeline, which this version does not run yet", hint=f"{options}")
+    chosen = settings(metrics_port=options.metrics_port)
+    pipelines = read_pipelines(files)
+    jars, java_home = fetch_spark(chosen, pipelines)
+    with open_driver(pipelines, chosen, java_home=java_home, jars=jars) as driver:
+        driver.check()
+        if options.check:
+            err.print(f"{counted(len(pipelines), 'pipeline')} checked, nothing is wrong")
+            return 0
+        return _run(driver, chosen)
+
+
+def fetch_spark(chosen: Settings, pipelines: Sequence[Pipeline]) -> tuple[list[Path], Path]:
+    """The jars that the pipelines need, downloaded once, and the Java that runs them."""
+    parts = sorted(frozenset[str]().union(*(pipeline.jars(chosen) for pipeline in pipelines)))
+    cache = JarCache.from_settings(chosen)
+    with shown_download() as show:
+        cache.fetch(parts, show)
+    return [jar for part in parts for jar in cache.classpath(part)], spark_java_home(chosen.cache / "spark-java")
+
+
+def _run(driver: Driver, chosen: Settings) -> int:
+    runner, stop = driver.runner(), threading.Event()
+    with stops_by_signal(stop), _metrics(runner, chosen.metrics_port), shown(runner.vitals):
+        failures = runner.run(stop)
+    for query, error in failures.items():
+        err.print(f"[bold]{text(query)}[/] stopped, and stays down until it is mended and started again")
+        show_error(error)
+    if not failures:
+        err.print("ended between batches; all progress is kept")
+    return 1 if failures else 0
+
+
+@contextmanager
+def _metrics(runner: Runner, port: int | None) -> Iterator[None]:
+    if port is None:
+        yield
+        return
+    close = serve_metrics(runner.vitals, port)
+    err.print(f"metrics are at http://127.0.0.1:{port}/metrics")
+    try:
+        yield
+    finally:
+        close()

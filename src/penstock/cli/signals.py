@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -13,15 +14,34 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @contextmanager
 def ends_by_signal() -> Iterator[None]:
     """Raise KeyboardInterrupt in the block for Ctrl-C, SIGTERM and SIGHUP; one that nohup ignores stays ignored."""
+    with _handled(_interrupt):
+        yield
+
+
+@contextmanager
+def stops_by_signal(stop: threading.Event) -> Iterator[None]:
+    """Set the event for the first of these signals, so that work in the block ends by itself; the second interrupts."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            _interrupt(number, frame)
+        stop.set()
+
+    with _handled(handle):
+        yield
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     for number in _SIGNALS:
         if number is not signal.SIGHUP or before[number] is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
+            signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

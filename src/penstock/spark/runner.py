@@ -124,8 +124,7 @@ class Runner:
             group.commit(positions)
             self._ends[pipeline] = group.ends({place for each in positions for place in each})
         for vitals, ends in self.vitals():
-            name = f"{vitals.pipeline}.{vitals.sink}"
-            self._heartbeats[vitals.pipeline].send(name, vitals.as_data(ends, datetime.now(UTC)))
+            self._heartbeats[vitals.pipeline].send(vitals.name, vitals.as_data(ends, datetime.now(UTC)))
 
 
 def _vitals(charge: _Charge) -> Vitals:

@@ -64,6 +64,11 @@ class Vitals:
     last_error: LastError | None = None
     owner: str = ""
 
+    @property
+    def name(self) -> str:
+        """The query's name."""
+        return f"{self.pipeline}.{self.sink}"
+
     def lag(self, ends: Offsets) -> int:
         """How many messages are still to be read."""
         return distance(self.position, {place: end for place, end in ends.items() if place in self.position})
