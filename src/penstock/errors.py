@@ -24,7 +24,9 @@
     │   │   ├── LedgerLost             a table has files that no ledger accounts for
     │   │   ├── TakenOver              another driver runs the same query
     │   │   └── QueryFailed            Spark refuses the query
+    │   ├── LetterNotFound             no dead letter stands there
     │   ├── ActionFailed               an action stops at an event that fails
+    │   ├── TargetRefused              what an action talks to said no
     │   ├── LakeError
     │   │   ├── TableNotFound          the lake has no such table
     │   │   ├── TableUnreadable        its files or its log are not what they should be
@@ -34,6 +36,7 @@
     │       ├── AlreadyRunning, NotRunning
     │       └── JarRefused, JarUnavailable
     └── Transient                      the same call may work later
+        ├── TargetUnavailable          what an action talks to does not answer, or asks to come back later
         ├── BrokerUnavailable          no broker answers
         ├── RegistryUnavailable, ConnectUnavailable, DatabaseUnavailable
         ├── DeliveryFailed             the broker did not confirm in time
@@ -279,6 +282,18 @@ class ActionFailed(Terminal):
     code = "action.failed"
 
 
+class LetterNotFound(Terminal, LookupError):
+    """No dead letter stands at the place, or has it as its origin."""
+
+    code = "dead_letter.not_found"
+
+
+class TargetRefused(Terminal):
+    """What an action talks to, such as a web server or a command, said no to an event."""
+
+    code = "action.refused"
+
+
 class LakeError(Terminal):
     """Something is wrong with a table of the lake, or with a question to it."""
 
@@ -380,6 +395,12 @@ class DatabaseUnavailable(Transient, ConnectionError):
     """No database answers at the address, or it takes no more connections."""
 
     code = "database.unavailable"
+
+
+class TargetUnavailable(Transient, ConnectionError):
+    """What an action talks to does not answer, or asks to come back later."""
+
+    code = "action.unavailable"
 
 
 class DeliveryFailed(Transient):
