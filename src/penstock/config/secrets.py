@@ -14,7 +14,7 @@ from penstock.config.yaml_file import KeyPath
 HIDDEN = "********"
 
 _SECRET_KEY = re.compile(
-    r"password|secret|token|jaas|credential|private|\.key\.pem|ssl\.key|oauthbearer\.config", re.IGNORECASE
+    r"password|secret|token|jaas|credential|private|\.key\.pem|ssl\.key|oauthbearer\.config|user\.info", re.IGNORECASE
 )
 _URL_PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 
