@@ -46,11 +46,11 @@ class RecordDecoder:
                 records.append(self._record(message))
             except (RecordError, SchemaError) as error:
                 if self._raw_instead:
-                    records.append(_raw_record(message))
+                    records.append(raw_record(message))
                 elif records:
                     break
                 else:
-                    raise _undecodable(_raw_record(message), error) from error
+                    raise _undecodable(raw_record(message), error) from error
             except PenstockError:
                 if records:
                     break
@@ -82,7 +82,8 @@ def _at_its_place(message: Any, key: object, value: object, has_schema: bool) ->
     )
 
 
-def _raw_record(message: Any) -> ConsumerRecord:  # noqa: ANN401 - as above
+def raw_record(message: Any) -> ConsumerRecord:  # noqa: ANN401 - as above
+    """The message with its key and value as they are."""
     return _at_its_place(message, message.key(), message.value(), has_schema=False)
 
 

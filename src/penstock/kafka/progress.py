@@ -52,6 +52,14 @@ class Progress:
         place = self._places.get(partition)
         return place.given if place else None
 
+    def processed(self) -> Offsets:
+        """The first offset of each partition that is not processed, where something was."""
+        return {
+            PartitionId(*partition): place.processed
+            for partition, place in self._places.items()
+            if place.processed != _NOWHERE
+        }
+
     def settle(self) -> None:
         """The caller came back, so what was in hand is processed."""
         for partition in self._in_hand:
@@ -71,6 +79,13 @@ class Progress:
             return False
         place.processed = max(place.processed, Offset(record.offset + 1))
         return True
+
+    def settle_to(self, offsets: Offsets) -> None:
+        """All before these offsets is processed; partitions that are no longer ours are left out."""
+        for partition, offset in offsets.items():
+            place = self._places.get(partition)
+            if place is not None:
+                place.processed = max(place.processed, offset)
 
     def uncommitted(self) -> Offsets:
         """What is processed and not yet committed."""

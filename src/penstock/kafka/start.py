@@ -63,7 +63,7 @@ def prepare(settings: Settings, topics: Collection[str], group: str | None, star
             raise TopicNotFound(
                 f"no topic matches {' or '.join(topics)}", hint="`penstock topics list` shows what is there"
             )
-        offsets = _starting_offsets(admin, partitions, start)
+        offsets = starting_offsets(admin, partitions, start)
         if group is not None and offsets:
             commit_offsets(admin, GroupName(group), offsets)
         return offsets
@@ -87,7 +87,8 @@ def _matching(admin: Admin, patterns: Collection[str]) -> dict[str, tuple[Layout
     }
 
 
-def _starting_offsets(admin: Admin, partitions: Collection[PartitionId], start: Moment) -> Offsets:
+def starting_offsets(admin: Admin, partitions: Collection[PartitionId], start: Moment) -> Offsets:
+    """The offsets of a moment in each partition."""
     if start == "earliest":
         return first_offsets(admin, partitions)
     if start == "latest":

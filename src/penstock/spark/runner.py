@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from penstock.errors import PenstockError
+from penstock.events.vitals import LastError
+from penstock.kafka.heartbeat import Heartbeats
 from penstock.kafka.offsets import Offsets
-from penstock.spark.heartbeat import Heartbeats
 from penstock.spark.progress import GroupProgress
 from penstock.spark.query import Query
 from penstock.spark.restarts import Restarts
-from penstock.spark.vitals import LastError, QueryStage, Vitals
+from penstock.spark.vitals import QueryStage, Vitals
 
 _LOOK_SECONDS = 0.1
 _BEAT_SECONDS = 2.0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
-from penstock.errors import PenstockError
+from penstock.events.dead_letter import told_time
+from penstock.events.vitals import LastError, told_place
 from penstock.kafka.offsets import Offsets
 from penstock.spark.position import distance, nested
 
@@ -30,21 +29,6 @@ class LastBatch:
     def rate(self) -> float:
         """Messages a second."""
         return self.read / self.seconds if self.seconds else 0.0
-
-
-@dataclass(frozen=True)
-class LastError:
-    """What went wrong last, whether or not the query has recovered since."""
-
-    at: datetime
-    code: str
-    message: str
-    hint: str
-
-    @classmethod
-    def of(cls, error: PenstockError, at: datetime) -> LastError:
-        """An error as it is told."""
-        return cls(at, error.code, error.message, error.hint)
 
 
 @dataclass(frozen=True)
@@ -80,9 +64,7 @@ class Vitals:
             "sink": self.sink,
             "owner": self.owner,
             "stage": self.stage,
-            "at": told_time(now),
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
+            **told_place(now),
             "started_at": told_time(self.started_at),
             "restarts": self.restarts,
             "batches": self.batches,
@@ -91,7 +73,7 @@ class Vitals:
             "lag": self.lag(ends),
             "position": nested(self.position),
             "last_batch": _batch_data(self.last_batch) if self.last_batch else None,
-            "last_error": _error_data(self.last_error) if self.last_error else None,
+            "last_error": self.last_error.as_data() if self.last_error else None,
         }
 
 
@@ -104,12 +86,3 @@ def _batch_data(batch: LastBatch) -> dict[str, Any]:
         "rate": round(batch.rate, 1),
         "parts": {name: round(seconds, 3) for name, seconds in batch.parts.items()},
     }
-
-
-def _error_data(error: LastError) -> dict[str, Any]:
-    return {"at": told_time(error.at), "code": error.code, "message": error.message, "hint": error.hint}
-
-
-def told_time(moment: datetime) -> str:
-    """ISO 8601 in UTC, to the millisecond."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Heartbeats: the state of every query, wherever it runs, on one compacted topic that anybody can read."""
+"""Heartbeats: the state of every pipeline, wherever it runs, on one compacted topic that anybody can read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class Heartbeats:
-    """Sends vitals by the query's name; what cannot be sent is logged, for a heartbeat must not stop a pipeline."""
+    """Sends vitals under a name; what cannot be sent is logged, for a heartbeat must not stop a pipeline."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings.model_copy(update={"timeout": min(settings.timeout, _PATIENCE_SECONDS)})

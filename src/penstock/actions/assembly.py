@@ -1,0 +1,52 @@
+"""From a pipeline's spec to what its events go through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from penstock.actions.clients import Clients
+from penstock.actions.context import PipelineContext
+from penstock.actions.decoding import EventDecoder
+from penstock.actions.failed_events import FailedEvents
+from penstock.actions.filters import compile_filter
+from penstock.actions.path import Stages
+from penstock.actions.registry import ACTIONS, TRANSFORMERS, Kind, find_class
+from penstock.actions.retries import Retries, told
+from penstock.actions.spec import PipelineSpec, Plugin
+from penstock.errors import ActionFailed, PenstockError
+from penstock.schemas import AvroCodec, connect_registry
+
+
+def assemble(spec: PipelineSpec, clients: Clients, ctx: PipelineContext) -> Stages:
+    """Make every part of a pipeline; what an action or a transformer raises while it is made ends the pipeline."""
+    wanted = compile_filter(spec.filter, spec.filters, ctx=ctx)
+    codec = AvroCodec(connect_registry(clients.others))
+    return Stages(
+        decoder=EventDecoder(spec.source.config.routes(), codec, wanted),
+        filter=wanted,
+        transformers=[_made(TRANSFORMERS, step, ctx) for step in spec.transform],
+        action=_made(ACTIONS, spec.action, ctx),
+        retries=Retries.of(spec.options),
+        failure_mode=spec.options.failure_mode,
+        failed=failed_events(spec, clients, spec.dead_letters),
+    )
+
+
+def failed_events(spec: PipelineSpec, clients: Clients, topic: str | None) -> FailedEvents:
+    """Where the pipeline keeps events that fail."""
+    directory = spec.options.failed_events_dir or clients.others.data / "actions"
+    return FailedEvents(spec.name, directory / spec.directory, topic, clients.others)
+
+
+def _made(kind: Kind, plugin: Plugin, ctx: PipelineContext) -> Any:  # noqa: ANN401 - any class with the kind's methods
+    try:
+        return find_class(kind, plugin.type).create(plugin.config, ctx)
+    except PenstockError:
+        raise
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise ActionFailed(f"{kind.name} {plugin.type}: config: {wrong}", hint="see what it takes") from error
+    except Exception as error:  # a user's class may raise anything, and the pipeline's end says what
+        raise ActionFailed(f"{kind.name} {plugin.type} cannot be made: {told(error)[1]}") from error

@@ -1,0 +1,56 @@
+"""Heartbeats of the pipelines of this process, every two seconds, on the topic that the console reads."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from datetime import UTC, datetime
+from threading import Event, Thread
+
+from penstock.actions.metrics import Readings
+from penstock.config import Settings
+from penstock.errors import PenstockError
+from penstock.kafka.heartbeat import Heartbeats
+
+_BEAT_SECONDS = 2.0
+_PAUSE_SECONDS = 30.0
+_log = logging.getLogger(__name__)
+
+
+class Beats:
+    """Tells how pipelines are, on a thread of its own: a cluster that is away holds up nothing but the telling."""
+
+    def __init__(self, readings: Readings, settings: Settings) -> None:
+        self._readings = readings
+        self._settings = settings
+        self._closing = Event()
+        self._thread = Thread(target=self._run, name="penstock-beats", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Tell once more how everything ended."""
+        self._closing.set()
+        self._thread.join(_PAUSE_SECONDS)
+
+    def _run(self) -> None:
+        heartbeats = self._connected()
+        if heartbeats is None:
+            return
+        while not self._closing.wait(_BEAT_SECONDS):
+            self._tell(heartbeats)
+        self._tell(heartbeats)
+        heartbeats.close()
+
+    def _connected(self) -> Heartbeats | None:
+        while True:
+            try:
+                return Heartbeats(self._settings)
+            except PenstockError as error:
+                _log.warning("no heartbeats for now: %s", error)
+            if self._closing.wait(_PAUSE_SECONDS):
+                return None
+
+    def _tell(self, heartbeats: Heartbeats) -> None:
+        for vitals in self._readings():
+            name = f"{vitals.pipeline}@{socket.gethostname()}.{vitals.worker}"
+            heartbeats.send(name, vitals.as_data(datetime.now(UTC)))

@@ -1,0 +1,69 @@
+"""From a pipeline's `connection:` to the settings of its consumer, and of the other clients beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from penstock.actions.spec import PipelineSpec
+from penstock.config import PassThrough, Settings
+from penstock.errors import UsageError
+from penstock.kafka.java_stores import without_java_stores
+from penstock.kafka.start import Fallback
+
+_OURS = ("enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms")
+"""What DataHub's files may set and `commit:` decides here: offsets are committed only past what is done."""
+
+_OF_EVERY_CLIENT = ("security.", "ssl.", "sasl.", "socket.", "client.", "broker.", "enable.ssl", "oauth_cb")
+_EARLIEST = ("earliest", "smallest", "beginning")
+
+
+class Clients(NamedTuple):
+    """The settings of the consumer and those of other clients, the group, and where a group without a place begins."""
+
+    consumer: Settings
+    others: Settings
+    group: str
+    fallback: Fallback
+
+
+def clients_of(spec: PipelineSpec, base: Settings) -> Clients:
+    """What the spec's connection asks for, on top of the base's settings."""
+    connection = spec.source.config.connection
+    given = without_java_stores(dict(connection.consumer_config))
+    group = str(given.pop("group.id", spec.name))
+    reset = str(given.pop("auto.offset.reset", "latest"))
+    passed = _resolved({name: value for name, value in given.items() if name not in _OURS})
+    bare = connection.model_copy(update={"consumer_config": PassThrough()}).settings(base)
+    timeout = connection.client_timeout_seconds or base.timeout
+    return Clients(
+        consumer=_with(bare, timeout, {**base.kafka, **passed}),
+        others=_with(bare, timeout, {**base.kafka, **_shared(passed)}),
+        group=group,
+        fallback="earliest" if reset in _EARLIEST else "latest",
+    )
+
+
+def _with(settings: Settings, timeout: float, kafka: Mapping[str, Any]) -> Settings:
+    return settings.model_copy(update={"timeout": timeout, "kafka": PassThrough(kafka)})
+
+
+def _shared(passed: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in passed.items() if name.startswith(_OF_EVERY_CLIENT)}
+
+
+def _resolved(passed: dict[str, Any]) -> dict[str, Any]:
+    """`oauth_cb: module:function` as the function that gives tokens."""
+    place = passed.get("oauth_cb")
+    return {**passed, "oauth_cb": _function(place)} if isinstance(place, str) else passed
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        hint = "write module:function, and let PYTHONPATH name its directory"
+        raise UsageError(f"oauth_cb: {place} cannot be imported: {error}", hint=hint) from error
+    return found

@@ -1,0 +1,66 @@
+"""When a pipeline tells the broker how far it has come."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+
+from penstock.actions.halt import Halt
+from penstock.actions.source_spec import KafkaSource
+from penstock.actions.tracker import Tracker
+from penstock.errors import Transient
+from penstock.kafka.group_reader import GroupReader
+
+_AT_LEAST_EVERY_SECONDS = 1.0
+_PAUSE_SECONDS = 0.2
+_log = logging.getLogger(__name__)
+
+
+class Commits:
+    """Commits what the tracker says is done, as the source's `commit:` asks.
+
+    | commit   | the broker is told                        | waited for     | a kill -9 repeats, of what was done |
+    |----------|-------------------------------------------|----------------|-------------------------------------|
+    | sync     | after `commit_every` (100) events, or 1 s | its answer     | at most `commit_every` events       |
+    | async    | after `commit_every` (500) events, or 1 s | the one before | at most twice `commit_every` events |
+    | interval | every `commit_interval` (5) seconds       | the one before | what was done in two intervals      |
+    """
+
+    def __init__(self, source: KafkaSource, reader: GroupReader, tracker: Tracker, halt: Halt) -> None:
+        self._how, every = source.commits
+        self._every = every if self._how != "interval" else None
+        self._seconds = source.commit_interval if self._how == "interval" else _AT_LEAST_EVERY_SECONDS
+        self._reader = reader
+        self._tracker = tracker
+        self._halt = halt
+        self._last = monotonic()
+
+    def commit_if_due(self) -> None:
+        """Commit, if enough was done or enough time has passed since the last time."""
+        finished = self._tracker.finished
+        if not finished:
+            return
+        if (self._every is not None and finished >= self._every) or monotonic() - self._last >= self._seconds:
+            self._commit()
+
+    def _commit(self) -> None:
+        self._last = monotonic()
+        self._reader.done(self._tracker.offsets())
+        if self._how == "sync":
+            self._tell(lambda: self._reader.commit(wait=True))
+        else:
+            self._try(lambda: self._reader.commit(wait=False))
+
+    def _tell(self, commit: Callable[[], None]) -> None:
+        """Nothing more is done until the broker knows, or the partitions are gone."""
+        while not self._try(commit) and not self._halt.wait(_PAUSE_SECONDS):
+            pass
+
+    def _try(self, commit: Callable[[], None]) -> bool:
+        try:
+            commit()
+        except Transient as error:
+            _log.warning("%s", error)
+            return False
+        return True

@@ -1,0 +1,110 @@
+"""From a message to an event: Avro by its schema id, PlatformEvents unpacked, anything else as it is.
+
+What cannot match the pipeline's filter is not decoded further than it takes to know that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.actions.filter import Filter
+from penstock.actions.source_spec import MCL, MCL_TIMESERIES, PE
+from penstock.errors import RecordUndecodable
+from penstock.events.envelope import EventEnvelope
+from penstock.events.metadata import METADATA_CHANGE_LOG, PLATFORM_EVENTS, Event, event_class
+from penstock.events.record import ConsumerRecord
+from penstock.schemas import AvroCodec, claims_schema
+
+Decode = Callable[[ConsumerRecord], EventEnvelope | None]
+
+_TYPES = {MCL: METADATA_CHANGE_LOG, MCL_TIMESERIES: METADATA_CHANGE_LOG, PE: "PlatformEvent_v1"}
+_json = msgspec.json.Decoder(type=Any)
+
+
+class EventDecoder:
+    """Makes events of the messages of a pipeline's topics.
+
+    `routes` says what each topic holds: `mcl` and `mcl_timeseries` MetadataChangeLogs, `pe` PlatformEvents, and any
+    other name is the type of generic events.
+    """
+
+    def __init__(self, routes: Mapping[str, str], codec: AvroCodec, wanted: Filter) -> None:
+        self._avro = codec.decode
+        self._may_match = wanted.may_match
+        self._types = wanted.event_types()
+        self._by_topic = {topic: self._route(route) for topic, route in routes.items()}
+        self._named = {topic: _TYPES.get(route, route) for topic, route in routes.items()}
+
+    def decode(self, record: ConsumerRecord) -> EventEnvelope | None:
+        """The event of a message; None if the filter cannot match it, or if it is a tombstone that stands for none.
+
+        RecordUndecodable and SchemaNotFound say that the message is at fault, RegistryUnavailable that the registry is.
+        """
+        return self._by_topic[record.topic](record)
+
+    def type_of(self, record: ConsumerRecord) -> str:
+        """The type that a message's route stands for, for messages that cannot be decoded."""
+        return self._named[record.topic]
+
+    def _route(self, route: str) -> Decode:
+        if route in {MCL, MCL_TIMESERIES}:
+            return self._change_log
+        return self._platform_event if route == PE else self._generic(route)
+
+    def _change_log(self, record: ConsumerRecord) -> EventEnvelope | None:
+        data = record.value
+        if data is None or (claims_schema(data) and not self._wants(METADATA_CHANGE_LOG, data)):
+            return None
+        value = self._avro(data)
+        if not isinstance(value, dict):
+            raise RecordUndecodable("the value is no record, so it is no MetadataChangeLog")
+        return EventEnvelope(METADATA_CHANGE_LOG, event_class(METADATA_CHANGE_LOG)(value), None, record)
+
+    def _platform_event(self, record: ConsumerRecord) -> EventEnvelope | None:
+        if record.value is None:
+            return None
+        value: Any = self._avro(record.value)
+        try:
+            name, payload = value["name"], value["payload"]["value"]
+        except (TypeError, KeyError):
+            raise RecordUndecodable("the value has no name and payload, so it is no PlatformEvent") from None
+        event_type = PLATFORM_EVENTS.get(name, name)
+        if not self._wants(event_type, payload):
+            return None
+        return EventEnvelope(event_type, event_class(event_type)(_payload(payload)), None, record)
+
+    def _generic(self, event_type: str) -> Decode:
+        def decode(record: ConsumerRecord) -> EventEnvelope | None:
+            data = record.value or b"null"
+            has_schema = claims_schema(data)
+            if (has_schema or data.startswith(b"{")) and not self._wants(event_type, data):
+                return None
+            value = self._avro(data) if has_schema else _json_value(data)
+            return EventEnvelope(
+                event_type, Event(value if isinstance(value, dict) else {"value": value}), None, record
+            )
+
+        return decode
+
+    def _wants(self, event_type: str, data: bytes) -> bool:
+        return (self._types is None or event_type in self._types) and self._may_match(event_type, data)
+
+
+def _payload(data: object) -> dict[str, Any]:
+    value = _json_value(data) if isinstance(data, bytes | str) else None
+    if not isinstance(value, dict):
+        raise RecordUndecodable("the payload of the PlatformEvent is no JSON object")
+    return value
+
+
+def _json_value(data: bytes | str) -> object:
+    try:
+        value: object = _json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordUndecodable(
+            f"neither Avro with a schema id nor JSON: {error}", hint="is it a topic for this route?"
+        ) from error
+    return value

@@ -1,0 +1,32 @@
+"""The source as actions see it: where they acknowledge events that they had put off."""
+
+from __future__ import annotations
+
+from penstock.actions.tally import Tally
+from penstock.actions.tracker import Tracker
+from penstock.errors import UsageError
+from penstock.events.envelope import EventEnvelope
+from penstock.events.record import Offset, Origin, Partition, TopicName
+
+
+class TrackedSource:
+    """Takes acknowledgements in any order; each counts once, and only while its partition is this process's."""
+
+    def __init__(self, tracker: Tracker, tally: Tally) -> None:
+        self._tracker = tracker
+        self._tally = tally
+
+    def ack(self, event: EventEnvelope, processed: bool = True) -> None:
+        """An event that `act` answered with False is done."""
+        if processed and self._tracker.acknowledge(origin_of(event)):
+            self._tally.acknowledged(event.event_type)
+
+
+def origin_of(event: EventEnvelope) -> Origin:
+    """Where an event stands, by its `meta`."""
+    try:
+        place = event.meta["kafka"]
+        return Origin(TopicName(place["topic"]), Partition(place["partition"]), Offset(place["offset"]))
+    except (KeyError, TypeError) as error:
+        hint = "acknowledge the event that act was called with, or one with the same meta"
+        raise UsageError("this event does not say where it came from", hint=hint) from error

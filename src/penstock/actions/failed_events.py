@@ -1,0 +1,128 @@
+"""Events that failed: kept in `failed_events.log` and in the dead-letter topic before their offsets are committed."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from penstock.actions.retries import told
+from penstock.config import Settings
+from penstock.errors import ActionFailed
+from penstock.events.dead_letter import dead_letter_headers, told_time
+from penstock.events.envelope import EventEnvelope, kafka_meta
+from penstock.events.metadata import Event
+from penstock.events.record import ConsumerRecord
+from penstock.kafka.deliveries import TOMBSTONE
+from penstock.kafka.producer import Producer
+from penstock.kafka.topics import ensure_topic
+
+FILE_NAME = "failed_events.log"
+
+_OURS_ONLY = 0o600
+_KEEP_FOREVER = {"retention.ms": "-1"}
+
+
+class FailedEvents:
+    """Keeps failed events of one pipeline: `write` and `send` return when they are safe, and raise if they are not.
+
+    The file has DataHub's line, `{"event_type", "event", "meta"}`, with `error`, `failed_at` and `origin` after it,
+    and `message` where the message could not be decoded. The topic has the message itself, with the reason in headers.
+    """
+
+    def __init__(self, pipeline: str, directory: Path, topic: str | None, settings: Settings) -> None:
+        self.path = directory / FILE_NAME
+        self.topic = topic
+        self._pipeline = pipeline
+        self._settings = settings
+        self._producer: Producer | None = None
+        self._lock = Lock()
+
+    def prepare(self) -> None:
+        """Make the directory, so that one that cannot be written to is found before the first event."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._append(b"")
+        except OSError as error:
+            hint = "name another directory with options.failed_events_dir"
+            raise ActionFailed(f"failed events cannot be kept in {self.path}: {error.strerror}", hint=hint) from error
+
+    def write(self, record: ConsumerRecord, event: EventEnvelope | None, event_type: str, error: BaseException) -> None:
+        """Write one event to the file; `event` is None where the message could not be decoded."""
+        try:
+            self._append(_line(record, event, event_type, error, datetime.now(UTC)))
+        except OSError as failure:
+            raise ActionFailed(
+                f"{record.origin} failed, and {self.path} cannot be written: {failure.strerror}",
+                hint="make room, or name another directory with options.failed_events_dir",
+            ) from error
+
+    def send(self, record: ConsumerRecord, error: BaseException) -> None:
+        """Send one message to the topic, if there is one, and wait until the broker has it."""
+        if self.topic is None:
+            return
+        code, message = told(error)
+        headers = dead_letter_headers(
+            record.headers,
+            code=code,
+            message=message,
+            pipeline=self._pipeline,
+            failed_at=datetime.now(UTC),
+            origin=str(record.origin),
+        )
+        value = TOMBSTONE if record.value is None else record.value
+        self._connected(self.topic).send_sync(value, key=record.key, headers=headers)
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._producer is not None:
+            self._producer.close(timeout=5)
+
+    def _append(self, line: bytes) -> None:
+        """In one write, so that lines of several processes stay whole."""
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OURS_ONLY)
+        try:
+            os.write(handle, line)
+        finally:
+            os.close(handle)
+
+    def _connected(self, topic: str) -> Producer:
+        """The producer, made for the first event that fails: most pipelines never need one."""
+        with self._lock:
+            if self._producer is None:
+                ensure_topic(self._settings, topic, config=_KEEP_FOREVER)
+                self._producer = Producer(
+                    topic, serializer=_as_it_is, key_type="bytes", linger_ms=0, settings=self._settings
+                )
+            return self._producer
+
+
+def _line(
+    record: ConsumerRecord, event: EventEnvelope | None, event_type: str, error: BaseException, now: datetime
+) -> bytes:
+    code, message = told(error)
+    more: dict[str, Any] = {
+        "error": {"code": code, "message": message},
+        "failed_at": told_time(now),
+        "origin": str(record.origin),
+    }
+    if event is None:
+        more["message"] = {"key": _base64(record.key), "value": _base64(record.value)}
+        plain = EventEnvelope(event_type, Event({}), {"kafka": kafka_meta(record)})
+    else:
+        plain = event
+    line = plain.as_json().removesuffix(" }") + ", " + msgspec.json.encode(more).decode().removeprefix("{")
+    return line.encode() + b"\n"
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
+
+
+def _as_it_is(value: bytes) -> bytes:
+    return value

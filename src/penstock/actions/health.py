@@ -1,0 +1,80 @@
+"""`/healthz` and `/metrics` over HTTP, on localhost."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import CollectorRegistry
+
+from penstock.actions.metrics import ActionMetrics, Readings
+from penstock.actions.vitals import Vitals
+from penstock.errors import PortInUse
+
+_SECONDS = 10
+
+
+def serve_health(readings: Readings, port: int, host: str = "127.0.0.1") -> Callable[[], None]:
+    """Serve in threads of their own; the function that comes back ends that. PortInUse where another program has it."""
+    registry = CollectorRegistry()
+    registry.register(ActionMetrics(readings))
+    handler = type("Handler", (_Handler,), {"readings": staticmethod(readings), "registry": registry})
+    try:
+        server = ThreadingHTTPServer((host, port), handler)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        hint = "stop the program that has it, or choose another with --metrics-port"
+        raise PortInUse(f"port {port} on {host} is in use", hint=hint) from error
+    thread = Thread(target=server.serve_forever, name="penstock-health", daemon=True)
+    thread.start()
+
+    def close() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return close
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers GET; what it reads is set by `serve_health`."""
+
+    readings: Readings
+    registry: CollectorRegistry
+    timeout = _SECONDS
+
+    def do_GET(self) -> None:
+        """Answer a probe or Prometheus."""
+        path = self.path.partition("?")[0]
+        if path == "/healthz":
+            status, body = health(list(self.readings()))
+            self._answer(status, "application/json", json.dumps(body).encode())
+        elif path == "/metrics":
+            self._answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(self.registry))
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"GET /healthz or /metrics\n")
+
+    def log_message(self, *_words: object) -> None:
+        """Probes come every few seconds, and are not worth a line each."""
+
+    def _answer(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def health(vitals: list[Vitals]) -> tuple[HTTPStatus, dict[str, Any]]:
+    """What a probe is told: 503 with the reasons as soon as one pipeline is dead or stuck."""
+    troubles = {f"{each.pipeline}.{each.worker}": each.trouble for each in vitals if each.trouble is not None}
+    stages = {f"{each.pipeline}.{each.worker}": each.stage for each in vitals}
+    status = HTTPStatus.SERVICE_UNAVAILABLE if troubles else HTTPStatus.OK
+    return status, {"status": "trouble" if troubles else "ok", "pipelines": stages, "troubles": troubles}

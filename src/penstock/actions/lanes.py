@@ -1,0 +1,59 @@
+"""Doing several things at once, those of one lane in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Generic, TypeVar
+
+Task = TypeVar("Task")
+
+
+class Lanes(Generic[Task]):
+    """Some threads that work on tasks: of one lane one at a time, in the order in which they were put.
+
+    `work` must not raise. A task without a lane waits for nothing but a thread.
+    """
+
+    def __init__(self, threads: int, work: Callable[[Task], None]) -> None:
+        self._work = work
+        self._lock = Lock()
+        self._waiting: dict[Hashable, deque[Task]] = {}
+        self._ready: SimpleQueue[tuple[Hashable | None, Task] | None] = SimpleQueue()
+        self._threads = [Thread(target=self._run, name=f"penstock-lane-{n}", daemon=True) for n in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def put(self, lane: Hashable | None, task: Task) -> None:
+        """Have a task done, after those of its lane that were put before."""
+        if lane is not None:
+            with self._lock:
+                before = self._waiting.get(lane)
+                if before is not None:
+                    before.append(task)
+                    return
+                self._waiting[lane] = deque()
+        self._ready.put((lane, task))
+
+    def close(self) -> None:
+        """Let each thread end once nothing is left to do; nothing is waited for."""
+        for _ in self._threads:
+            self._ready.put(None)
+
+    def _run(self) -> None:
+        while (entry := self._ready.get()) is not None:
+            lane, task = entry
+            self._work(task)
+            if lane is not None:
+                self._go_on(lane)
+
+    def _go_on(self, lane: Hashable) -> None:
+        with self._lock:
+            waiting = self._waiting[lane]
+            if not waiting:
+                del self._waiting[lane]
+                return
+            task = waiting.popleft()
+        self._ready.put((lane, task))

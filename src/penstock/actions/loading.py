@@ -1,0 +1,81 @@
+"""From a pipeline's file to its spec: everything is checked, and every mistake told with its line, before a start."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from penstock.actions.filters import compile_filter
+from penstock.actions.registry import ACTIONS, TRANSFORMERS, Kind, find_class
+from penstock.actions.spec import PipelineSpec
+from penstock.config.validation import problems, validate
+from penstock.config.yaml_file import KeyPath, YamlFile
+from penstock.errors import ConfigError, Problem, UsageError
+
+
+def is_enabled(file: YamlFile) -> bool:
+    """Whether the file is to be run at all; asked first, since one that is switched off may be half finished."""
+    return str(file.content.get("enabled", True)).strip().lower() not in {"false", "no", "off", "0"}
+
+
+def load_pipeline(file: YamlFile) -> PipelineSpec:
+    """The pipeline of a file; a ConfigError lists every problem with its line."""
+    _let_import_from(file)
+    found = [*_plugin_problems(file), *_filter_problems(file)]
+    try:
+        spec = validate(PipelineSpec, file)
+    except ConfigError as error:
+        raise ConfigError(sorted({*error.problems, *found}, key=_line)) from None
+    if found:
+        raise ConfigError(found)
+    return spec
+
+
+def _let_import_from(file: YamlFile) -> None:
+    """Classes of the user's own may stand beside the file."""
+    for directory in (str(file.path.resolve().parent), ""):
+        if directory not in sys.path:
+            sys.path.append(directory)
+
+
+def _filter_problems(file: YamlFile) -> list[Problem]:
+    try:
+        compile_filter(file.content.get("filter"), file.content.get("filters"), file.place)
+    except ConfigError as error:
+        return error.problems
+    return []
+
+
+def _plugin_problems(file: YamlFile) -> Iterator[Problem]:
+    steps = file.content.get("transform")
+    for index, step in enumerate(steps if isinstance(steps, list) else []):
+        yield from _problems_of(TRANSFORMERS, step, ("transform", index), file)
+    yield from _problems_of(ACTIONS, file.content.get("action"), ("action",), file)
+
+
+def _problems_of(kind: Kind, plugin: Any, path: KeyPath, file: YamlFile) -> list[Problem]:  # noqa: ANN401 - whatever YAML has there
+    if not isinstance(plugin, dict) or not isinstance(plugin.get("type"), str):
+        return []
+    try:
+        model = getattr(find_class(kind, plugin["type"]), "Config", None)
+    except UsageError as error:
+        return [Problem(file.place((*path, "type")), f"{_dotted(path)}.type: {error.message}", error.hint)]
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return []
+    try:
+        model.model_validate(plugin.get("config") or {})
+    except ValidationError as error:
+        return problems(error, model, file.place, (*path, "config"))
+    return []
+
+
+def _dotted(path: KeyPath) -> str:
+    return ".".join(map(str, path))
+
+
+def _line(problem: Problem) -> tuple[str, int, str]:
+    path, _, line = problem.place.rpartition(":")
+    return path, int(line) if line.isdigit() else 0, problem.message

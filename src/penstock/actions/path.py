@@ -1,0 +1,200 @@
+"""The path of one event, from the message that was read to the offset that may be committed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from random import random
+from time import perf_counter, time
+from typing import Any, NamedTuple, Protocol
+
+from penstock.actions.failed_events import FailedEvents
+from penstock.actions.filter import Filter
+from penstock.actions.halt import Halt
+from penstock.actions.patience import until_it_passes
+from penstock.actions.retries import Retries, told
+from penstock.actions.spec import FailureMode
+from penstock.actions.tally import Tally
+from penstock.actions.tracker import Tracker, Window
+from penstock.errors import ActionFailed, RecordInvalid, Transient
+from penstock.events.envelope import EventEnvelope
+from penstock.events.record import ConsumerRecord
+
+_FAILURES = (Exception, SystemExit)
+"""What may be raised without ending the process: an action that calls sys.exit fails its event like any other."""
+
+_THROW_HINT = "it is not committed, so it will be read again first; with failure_mode: CONTINUE it would be kept"
+_log = logging.getLogger(__name__)
+
+
+class Decoder(Protocol):
+    """Makes events of messages."""
+
+    def decode(self, record: ConsumerRecord) -> EventEnvelope | None:
+        """The event of a message, a new one with each call; None if it cannot match. Transient errors may pass."""
+        ...
+
+    def type_of(self, record: ConsumerRecord) -> str:
+        """How events of messages like this are counted, where that is all that is known."""
+        ...
+
+
+class Job(NamedTuple):
+    """An event on its way, with its message and its partition's window; or the error that stands in for it."""
+
+    record: ConsumerRecord
+    window: Window
+    event: EventEnvelope | None
+    error: BaseException | None = None
+
+
+class Stages(NamedTuple):
+    """What the events of a pipeline go through."""
+
+    decoder: Decoder
+    filter: Filter
+    transformers: Sequence[Any]
+    action: Any
+    retries: Retries
+    failure_mode: FailureMode
+    failed: FailedEvents
+
+
+class EventPath:
+    """Carries events; `hand_over` decides on which thread the second half of the way is gone.
+
+    1  receive    its partition's window holds the message: no offset behind it is committed     tracker.py
+    2  decode     Avro, JSON; what cannot match is decoded no further                            decoding.py
+    3  filter     what the pipeline is not for is done                                           filters/
+    4  transform  each step gets what the one before made of the event; None drops it            transformers/
+    5  act        errors that may pass are tried again, from the message as it was read          retries.py
+    6  ack        done; failed and kept, so done; or held until the action acknowledges it       tracker.py
+
+    An event that fails at steps 2 to 5 is kept and done under CONTINUE. Under THROW it ends the pipeline, not done.
+    """
+
+    def __init__(self, stages: Stages, tracker: Tracker, tally: Tally, halt: Halt) -> None:
+        self._stages = stages
+        self._matches = stages.filter.matches
+        self._transformers = stages.transformers
+        self._act = stages.action.act
+        self._tracker = tracker
+        self._tally = tally
+        self._halt = halt
+        self._warned = False
+        self.hand_over: Callable[[Job], None] = self.finish
+
+    def begin(self, record: ConsumerRecord, window: Window) -> None:
+        """Steps 2 and 3, for a message that was received."""
+        try:
+            event = self._decode(record)  # 2
+            wanted = event is not None and self._matches(event)  # 3
+        except _FAILURES as error:
+            self.hand_over(Job(record, window, None, error))
+            return
+        if wanted:
+            self.hand_over(Job(record, window, event))
+        else:
+            self._tally.filtered(self._type(record, event))
+            self._tracker.finish(window, record)  # 6
+
+    def finish(self, job: Job) -> None:
+        """Steps 4 to 6; raises nothing: what ends the pipeline is told to `halt`."""
+        if not self._tracker.begin(job.window, job.record):
+            return
+        done = False
+        try:
+            done = self._work(job)  # 4, 5
+        except _FAILURES as error:
+            self._end(error)
+        finally:
+            self._tracker.end(job.window, job.record, done=done)  # 6
+
+    def _work(self, job: Job) -> bool:
+        """Try until the event is done, deferred or failed; whether it is done."""
+        record, event = job.record, job.event
+        self._tally.received(self._type(record, event), _age(record))
+        if event is None:
+            return self._failed(job, job.error or RecordInvalid("there is no event"))
+        attempts = 1
+        while True:
+            try:
+                return self._attempt(event)
+            except _FAILURES as error:
+                pause = self._stages.retries.pause(attempts, error, random())  # noqa: S311 - no secret
+                if pause is None:
+                    return self._failed(job, error)
+            self._tally.retried(event.event_type)
+            if self._halt.wait(pause):
+                return False
+            event = self._decode(record) or event
+            attempts += 1
+
+    def _attempt(self, event: EventEnvelope) -> bool:
+        """Steps 4 and 5, once; whether the event is done."""
+        event_type, began = event.event_type, perf_counter()
+        try:
+            changed = self._transform(event) if self._transformers else event  # 4
+            answer = None if changed is None else self._act(changed)  # 5
+        except _FAILURES:
+            self._tally.acted(event_type, perf_counter() - began)
+            raise
+        if changed is None:
+            self._tally.dropped(event_type)
+        elif answer is False:
+            self._tally.acted(event_type, perf_counter() - began)
+        else:
+            self._tally.done(event_type, perf_counter() - began)
+            self._warn_unless_known(answer)
+        return answer is not False
+
+    def _transform(self, event: EventEnvelope) -> EventEnvelope | None:
+        for step in self._transformers:
+            changed = step.transform(event)
+            if changed is None:
+                return None
+            if not hasattr(changed, "event_type"):
+                raise RecordInvalid(f"{type(step).__name__}.transform returned {type(changed).__name__}, not an event")
+            event = changed
+        return event
+
+    def _failed(self, job: Job, error: BaseException) -> bool:
+        """Keep an event that failed for good, or end the pipeline."""
+        record, event_type = job.record, self._type(job.record, job.event)
+        self._tally.failed(event_type)
+        code, message = told(error)
+        if self._stages.failure_mode == "THROW":
+            told_where = {"cause": code, "origin": str(record.origin)}
+            raise ActionFailed(f"{record.origin}: {message}", hint=_THROW_HINT, **told_where) from error
+        _log.warning("%s failed (%s): %s", record.origin, code, message)
+        self._stages.failed.write(record, self._decode(record) if job.event else None, event_type, error)
+        until_it_passes(partial(self._stages.failed.send, record, error), self._halt)
+        return True
+
+    def _decode(self, record: ConsumerRecord) -> EventEnvelope | None:
+        """Decode, waiting for a registry that is away."""
+        decode = self._stages.decoder.decode
+        try:
+            return decode(record)
+        except Transient:
+            return until_it_passes(partial(decode, record), self._halt)
+
+    def _type(self, record: ConsumerRecord, event: EventEnvelope | None) -> str:
+        return self._stages.decoder.type_of(record) if event is None else event.event_type
+
+    def _end(self, error: BaseException) -> None:
+        """End the pipeline, unless it is ending and the event only did not get its turn any more."""
+        if not (self._halt.is_set() and isinstance(error, Transient)):
+            self._tracker.stop()
+            self._halt.fail(error)
+
+    def _warn_unless_known(self, answer: object) -> None:
+        if answer is not None and answer is not True and not self._warned:
+            self._warned = True
+            _log.warning("act returned %s, which counts as done; return None, True or False", type(answer).__name__)
+
+
+def _age(record: ConsumerRecord) -> float:
+    """How long ago the message was written, by its own timestamp."""
+    return max(0.0, time() - record.timestamp / 1000) if record.timestamp else 0.0

@@ -1,0 +1,165 @@
+"""One pipeline at work: it reads, carries every event along its path, commits, and ends in good order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from math import inf
+from time import monotonic
+
+from penstock.actions.assembly import assemble
+from penstock.actions.clients import Clients, clients_of
+from penstock.actions.committing import Commits
+from penstock.actions.context import PipelineContext
+from penstock.actions.event_source import TrackedSource
+from penstock.actions.halt import Halt
+from penstock.actions.path import EventPath, Stages
+from penstock.actions.source import open_reader
+from penstock.actions.spec import PipelineSpec
+from penstock.actions.tally import Tally
+from penstock.actions.tracker import Tracker
+from penstock.actions.workers import Workers
+from penstock.config import Settings
+from penstock.errors import PenstockError, Transient
+from penstock.kafka.group_reader import GroupReader
+from penstock.kafka.offsets import Offsets, PartitionId
+from penstock.kafka.rebalance import Callbacks
+
+_BATCH = 500
+_WAIT_SECONDS = 0.1
+_LOOK_SECONDS = 1.0
+_GROUP_WAITS_MS = 300_000
+"""How long a group waits for a member to give partitions up; then it goes on without the member."""
+
+_log = logging.getLogger(__name__)
+
+
+class Pipeline:
+    """Runs one pipeline on the thread that calls `run`; everything else may be called from any thread.
+
+    `limit` ends it after so many events.
+    """
+
+    def __init__(self, spec: PipelineSpec, settings: Settings, *, limit: int | None = None) -> None:
+        self.spec = spec
+        self.tally = Tally()
+        self.tracker = Tracker()
+        self.lag: dict[PartitionId, int] = {}
+        self.position: Offsets = {}
+        self.clients: Clients = clients_of(spec, settings)
+        self._halt = Halt()
+        self._left = inf if limit is None else limit
+        self._reader: GroupReader | None = None
+        self._looked_at = 0.0
+        group_waits = int(self.clients.consumer.kafka.get("max.poll.interval.ms", _GROUP_WAITS_MS)) / 1000
+        self._patience = min(spec.options.shutdown_timeout, group_waits / 2)
+
+    @property
+    def is_connected(self) -> bool:
+        """False while no broker answers."""
+        return self._reader is None or self._reader.is_connected
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has done as many events as it was to do."""
+        return not self._left
+
+    def run(self) -> None:
+        """Work until `stop` is called; what ends it otherwise is raised."""
+        source = TrackedSource(self.tracker, self.tally)
+        ctx = PipelineContext(self.spec.name, source, self.clients.others)
+        stages = assemble(self.spec, self.clients, ctx)
+        try:
+            stages.failed.prepare()
+            self._read(stages)
+        finally:
+            self._close_stages(stages)
+            self._close_reader()
+        if self._halt.failure is not None:
+            raise self._halt.failure
+
+    def stop(self) -> None:
+        """Begin nothing more, finish what is in work, commit, end."""
+        self.tracker.stop()
+        self._halt.set()
+
+    def abandon(self) -> None:
+        """Commit what is done and leave the group, though an action has not come back."""
+        for origin, seconds in self.tracker.in_work():
+            _log.warning("%s: given up after %.0f s in work; it will be read again", origin, seconds)
+        self._close_reader()
+
+    def _read(self, stages: Stages) -> None:
+        callbacks = Callbacks(on_revoked=self._revoked, on_lost=self._lost)
+        self._reader = open_reader(self.spec.source.config, self.clients, callbacks)
+        path = EventPath(stages, self.tracker, self.tally, self._halt)
+        workers = Workers(path, self.spec.options) if self.spec.options.concurrency > 1 else None
+        try:
+            self._carry_all(self._reader, path, workers)
+        finally:
+            self.tracker.stop()
+            self.tracker.wait_idle(self.spec.options.shutdown_timeout)
+            if workers is not None:
+                workers.close()
+
+    def _carry_all(self, reader: GroupReader, path: EventPath, workers: Workers | None) -> None:
+        commits = Commits(self.spec.source.config, reader, self.tracker, self._halt)
+        while self._left and not self._halt.is_set():
+            commits.commit_if_due()
+            self._look(reader)
+            if not self._has_room(workers):
+                continue
+            with reader.steady():
+                records = reader.take(int(min(_BATCH, self._left)), _WAIT_SECONDS)
+                windows = self.tracker.receive(records)
+            for record in records:
+                if self._halt.is_set():
+                    break
+                path.begin(record, windows[record.topic, record.partition])
+                commits.commit_if_due()
+            self._left -= len(records)
+        self.tracker.wait_room(1, 0 if self._halt.is_set() else self.spec.options.shutdown_timeout)
+
+    def _has_room(self, workers: Workers | None) -> bool:
+        """Whether more may be read; while it waits, the reader's stand-in keeps the member in the group."""
+        options = self.spec.options
+        if workers is not None and workers.bytes_held >= options.buffer_bytes:
+            self._halt.wait(_WAIT_SECONDS / 10)
+            return False
+        return self.tracker.wait_room(options.buffer, _WAIT_SECONDS)
+
+    def _look(self, reader: GroupReader) -> None:
+        now = monotonic()
+        if now - self._looked_at >= _LOOK_SECONDS:
+            self._looked_at = now
+            self.lag, self.position = reader.lag(), reader.position
+
+    def _revoked(self, partitions: Iterable[PartitionId]) -> None:
+        """Partitions go: what is in work is finished, to a limit, and what is done is committed when this returns."""
+        if self._reader is not None:
+            self._reader.done(self.tracker.close(partitions, self._patience))
+
+    def _lost(self, partitions: Iterable[PartitionId]) -> None:
+        self.tracker.close(partitions, 0)
+
+    def _close_stages(self, stages: Stages) -> None:
+        """Close the action first: it may acknowledge what it had put off."""
+        for part in (stages.action, *stages.transformers, stages.failed):
+            try:
+                close = getattr(part, "close", None)
+                if close is not None:
+                    close()
+            except Exception:  # noqa: BLE001 - a user's class may raise anything, and the offsets are still to be committed
+                _log.exception("closing %s failed", type(part).__name__)
+
+    def _close_reader(self) -> None:
+        if self._reader is None:
+            return
+        try:
+            self._reader.done(self.tracker.offsets())
+            self._reader.close()
+        except Transient as error:
+            _log.warning("%s", error)
+        except PenstockError:
+            if self._halt.failure is None:
+                raise

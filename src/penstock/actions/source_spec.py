@@ -1,0 +1,93 @@
+"""The `source:` of a pipeline's file: which cluster and topics, where to start, how to commit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator
+
+from penstock.config.connection import Connection
+from penstock.config.units import parse_duration_ms, parse_time
+
+MCL, MCL_TIMESERIES, PE = "mcl", "mcl_timeseries", "pe"
+Commit = Literal["sync", "async", "interval"]
+Topic = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+Topics = Annotated[list[Topic], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+
+DEFAULT_ROUTES = {
+    MCL: ["MetadataChangeLog_Versioned_v1", "MetadataChangeLog_v1"],
+    MCL_TIMESERIES: ["MetadataChangeLog_Timeseries_v1"],
+    PE: ["PlatformEvent_v1"],
+}
+"""The topic of versioned changes has had two names; whichever of these topics are there are read."""
+
+_SAFE_EVERY, _QUICK_EVERY = 100, 500
+_WORDS = ("committed", "earliest", "latest")
+
+
+def _seconds(value: object) -> object:
+    return parse_duration_ms(value) / 1000 if isinstance(value, str) and value[-1:].isalpha() else value
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, le=86_400)]
+
+
+class Part(BaseModel):
+    """A part of a pipeline's file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ActionConnection(Connection):
+    """A cluster and its registry, with the keys of DataHub's connections."""
+
+    client_timeout_seconds: float | None = Field(None, gt=0, le=3600, description="how long one call may take")
+
+    @field_validator("consumer_config", "schema_registry_config", mode="before")
+    @classmethod
+    def _or_empty(cls, given: object) -> object:
+        return {} if given is None else given
+
+
+class KafkaSource(Part):
+    """Kafka as a source of events."""
+
+    connection: ActionConnection = Field(default_factory=ActionConnection)
+    topic_routes: dict[str, Topics] = Field(default_factory=lambda: dict(DEFAULT_ROUTES), min_length=1)
+    start: str = Field("committed", description="or earliest, latest, a time: where the group is moved to first")
+    stateless: bool = Field(default=False, description="only what arrives while it runs; no group, no commits")
+    commit: Commit = Field("async", description="sync, async or interval; docs/actions.md states what each promises")
+    commit_every: int | None = Field(None, ge=1, le=1_000_000, description="events; default 100 (sync), 500 (async)")
+    commit_interval: Seconds = Field(5.0, description="for commit: interval")
+    async_commit_enabled: bool | None = Field(None, description="DataHub's: true is async, false sync for each event")
+    async_commit_interval: int | None = Field(None, description="DataHub's, in milliseconds; commits are not rarer")
+    commit_retry_count: int | None = Field(None, description="DataHub's; commits are retried until they are taken")
+    commit_retry_backoff: float | None = Field(None, description="DataHub's")
+    enable_mcl_pre_deserialization_filter: bool | None = Field(None, description="DataHub's; it is always so")
+
+    @field_validator("topic_routes", mode="before")
+    @classmethod
+    def _or_default(cls, given: object) -> object:
+        return dict(DEFAULT_ROUTES) if given is None else given
+
+    @field_validator("start", mode="before")
+    @classmethod
+    def _a_moment(cls, given: object) -> object:
+        """YAML makes a datetime of some times."""
+        text = given.isoformat() if isinstance(given, datetime) else given
+        if isinstance(text, str) and text not in _WORDS:
+            parse_time(text)
+        return text
+
+    @property
+    def commits(self) -> tuple[Commit, int]:
+        """How to commit, and after how many events at the latest; DataHub's keys hold where ours are not given."""
+        given = self.model_fields_set
+        if "commit" not in given and self.async_commit_enabled is False:
+            return "sync", self.commit_every or 1
+        return self.commit, self.commit_every or (_SAFE_EVERY if self.commit == "sync" else _QUICK_EVERY)
+
+    def routes(self) -> dict[str, str]:
+        """The route of each topic."""
+        return {topic: route for route, topics in self.topic_routes.items() for topic in topics}

@@ -1,0 +1,96 @@
+"""A pipeline's file: every key with its meaning and default; a file written for DataHub Actions fits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+
+from penstock.actions.source_spec import KafkaSource, Part, Seconds
+
+FailureMode = Literal["CONTINUE", "THROW"]
+Ordering = Literal["key", "partition", "none"]
+
+_MIB = 1024 * 1024
+_NOT_IN_TOPICS = re.compile(r"[^A-Za-z0-9._-]")
+_NOT_IN_FILES = re.compile(r"[^\w\-_]")
+
+
+def _or_empty(value: object) -> object:
+    """YAML has nothing where every line under a key is a comment."""
+    return {} if value is None else value
+
+
+def _upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+Config = Annotated[dict[str, Any], BeforeValidator(_or_empty)]
+
+
+class Plugin(Part):
+    """An action or a transformer: a built-in name, an entry point or a `module:Class`, and its own settings."""
+
+    type: str = Field(min_length=1)
+    config: Config = Field(default_factory=dict)
+
+
+class Source(Part):
+    """Where events come from."""
+
+    type: Literal["kafka"] = "kafka"
+    config: Annotated[KafkaSource, BeforeValidator(_or_empty)] = Field(default_factory=KafkaSource)
+
+
+class Options(Part):
+    """What holds when something fails, and how much is done at once."""
+
+    retry_count: int = Field(0, ge=0, le=1000, description="attempts after the first one, for errors that may pass")
+    retry_backoff: Seconds = Field(0.5, description="before the first retry; doubles with each, and varies by chance")
+    retry_backoff_max: Seconds = Field(30.0, description="the longest pause between two attempts")
+    retry_on: Literal["transient", "any"] = Field("transient", description="any: retry every error, as DataHub does")
+    failure_mode: Annotated[FailureMode, BeforeValidator(_upper)] = Field("CONTINUE", description="or THROW")
+    failed_events_dir: Path | None = Field(None, description="default: actions/ in the setting `data`")
+    dead_letters: str | Literal[False] | None = Field(None, description="topic; default NAME.dead, false for none")
+    concurrency: int = Field(1, ge=1, le=1024, description="events in work at once, in each process")
+    ordering: Ordering = Field("key", description="which events wait for each other when several are in work")
+    workers: int = Field(1, ge=1, le=64, description="processes, which share the partitions")
+    buffer: int = Field(5_000, ge=1, description="events that may be read and not yet done")
+    buffer_bytes: int = Field(64 * _MIB, ge=1024, description="and the bytes of their messages")
+    shutdown_timeout: Seconds = Field(30.0, description="how long an end or a rebalance waits for what is in work")
+    stuck_after: Seconds = Field(300.0, description="/healthz is red when an event is in work for so long")
+
+
+class PipelineSpec(Part):
+    """One pipeline; its `name` is the consumer group, so the same file on several machines shares the load."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    enabled: bool = True
+    source: Source = Field(default_factory=Source)
+    filter: dict[str, Any] | None = None
+    filters: list[dict[str, Any]] | None = None
+    transform: Annotated[list[Plugin], BeforeValidator(lambda value: value or [])] = Field(default_factory=list)
+    action: Plugin
+    datahub: dict[str, Any] | None = Field(None, description="DataHub's own server; nothing here asks it")
+    options: Annotated[Options, BeforeValidator(_or_empty)] = Field(default_factory=Options)
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if self.source.config.stateless and self.options.workers > 1:
+            raise ValueError("stateless needs workers: 1, since without a group every process reads everything")
+        return self
+
+    @property
+    def dead_letters(self) -> str | None:
+        """The topic for what fails, or None where there is to be none."""
+        chosen = self.options.dead_letters
+        if chosen is False:
+            return None
+        return chosen or f"{_NOT_IN_TOPICS.sub('_', self.name)}.dead"
+
+    @property
+    def directory(self) -> str:
+        """The name as a directory, as DataHub makes it."""
+        return _NOT_IN_FILES.sub("_", self.name).lower()

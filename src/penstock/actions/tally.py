@@ -1,0 +1,123 @@
+"""What became of the events of one pipeline, by their types, as plain numbers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from threading import Lock
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+
+@dataclass(slots=True)
+class Histogram:
+    """How often something took how long: counts by bucket, the last one without end, and seconds in all."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
+    seconds: float = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """It took so long."""
+        self.counts[bisect_left(BUCKETS, seconds)] += 1
+        self.seconds += seconds
+
+    def add(self, other: Histogram) -> None:
+        """Take another process's numbers in."""
+        self.counts = [one + more for one, more in zip(self.counts, other.counts, strict=True)]
+        self.seconds += other.seconds
+
+
+@dataclass(slots=True)
+class Counts:
+    """Events of one type: every one received is filtered, done or failed in the end.
+
+    `wait` is the time from the message's own timestamp until its action began, `action` what transformers and action
+    took, without pauses between attempts.
+    """
+
+    received: int = 0
+    filtered: int = 0
+    done: int = 0
+    failed: int = 0
+    retried: int = 0
+    wait: Histogram = field(default_factory=Histogram)
+    action: Histogram = field(default_factory=Histogram)
+
+    def add(self, other: Counts) -> None:
+        """Take another type's or process's numbers in."""
+        self.received += other.received
+        self.filtered += other.filtered
+        self.done += other.done
+        self.failed += other.failed
+        self.retried += other.retried
+        self.wait.add(other.wait)
+        self.action.add(other.action)
+
+
+class Tally:
+    """Counts events; any thread may call it."""
+
+    def __init__(self) -> None:
+        self.by_type: dict[str, Counts] = {}
+        self._lock = Lock()
+
+    def filtered(self, event_type: str) -> None:
+        """An event was received that the pipeline is not for."""
+        with self._lock:
+            counts = self._of(event_type)
+            counts.received += 1
+            counts.filtered += 1
+
+    def received(self, event_type: str, wait: float) -> None:
+        """Work on an event begins."""
+        with self._lock:
+            counts = self._of(event_type)
+            counts.received += 1
+            counts.wait.observe(wait)
+
+    def acted(self, event_type: str, seconds: float) -> None:
+        """An attempt took so long, and the event is not done by it."""
+        with self._lock:
+            self._of(event_type).action.observe(seconds)
+
+    def done(self, event_type: str, seconds: float) -> None:
+        """An event is done, and its last attempt took so long."""
+        with self._lock:
+            counts = self._of(event_type)
+            counts.done += 1
+            counts.action.observe(seconds)
+
+    def acknowledged(self, event_type: str) -> None:
+        """An event is done that the action had put off."""
+        with self._lock:
+            self._of(event_type).done += 1
+
+    def dropped(self, event_type: str) -> None:
+        """A transformer dropped an event."""
+        with self._lock:
+            self._of(event_type).filtered += 1
+
+    def failed(self, event_type: str) -> None:
+        """An event failed for good."""
+        with self._lock:
+            self._of(event_type).failed += 1
+
+    def retried(self, event_type: str) -> None:
+        """An event is tried again."""
+        with self._lock:
+            self._of(event_type).retried += 1
+
+    def _of(self, event_type: str) -> Counts:
+        counts = self.by_type.get(event_type)
+        if counts is None:
+            counts = self.by_type[event_type] = Counts()
+        return counts
+
+
+def total(counts: Iterable[Counts]) -> Counts:
+    """All of them together."""
+    found = Counts()
+    for each in counts:
+        found.add(each)
+    return found

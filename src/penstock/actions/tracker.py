@@ -1,0 +1,174 @@
+"""Which events are done: offsets may be committed up to the first one that is not, whatever is done behind it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from threading import Condition
+from time import monotonic
+
+from penstock.events.record import ConsumerRecord, Offset, Origin
+from penstock.kafka.offsets import Offsets, PartitionId
+
+
+class Window:
+    """The events of one partition that were read and are not yet done, in order, while this process has it.
+
+    Once it is closed no more work on it begins, and once it is gone nothing of it counts. A partition that goes and
+    comes back gets a new window, so whatever belongs to the old one can do no harm.
+    """
+
+    __slots__ = ("_done", "_open", "_unfinished", "closed", "gone", "partition", "working")
+
+    def __init__(self, partition: PartitionId) -> None:
+        self.partition = partition
+        self.closed = False
+        self.gone = False
+        self.working = 0
+        self._unfinished: deque[Offset] = deque()
+        self._done: set[Offset] = set()
+        self._open = Offset(0)
+
+    def receive(self, offset: Offset) -> None:
+        """An event was read."""
+        self._unfinished.append(offset)
+        self._open = Offset(offset + 1)
+
+    def finish(self, offset: Offset) -> int:
+        """An event is done; how many more are now done without a gap."""
+        unfinished, done = self._unfinished, self._done
+        if not unfinished or offset != unfinished[0]:
+            if self.holds(offset):
+                done.add(offset)
+            return 0
+        unfinished.popleft()
+        count = 1
+        while unfinished and unfinished[0] in done:
+            done.remove(unfinished.popleft())
+            count += 1
+        return count
+
+    def holds(self, offset: Offset) -> bool:
+        """Whether an event of this offset was read and is not done."""
+        unfinished = self._unfinished
+        return bool(unfinished) and unfinished[0] <= offset < self._open and offset not in self._done
+
+    @property
+    def offset(self) -> Offset:
+        """The first offset that is not done, which is where the group may be moved to."""
+        return self._unfinished[0] if self._unfinished else self._open
+
+    def __len__(self) -> int:
+        """How many events are held: not done, or done behind one that is not."""
+        return len(self._unfinished)
+
+
+Windows = dict[tuple[str, int], Window]
+
+
+class Tracker:
+    """The windows of all partitions, with what is in work; any thread may call it.
+
+    `held` counts the events that are read and cannot be committed yet, and `finished` those that became so.
+    """
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.finished = 0
+        self._windows: Windows = {}
+        self._changed = Condition()
+        self._in_work: dict[int, tuple[ConsumerRecord, float]] = {}
+        self._stopped = False
+
+    def receive(self, records: Sequence[ConsumerRecord]) -> Windows:
+        """Events were read; the windows of their partitions, which stay theirs if partitions go and come back."""
+        found: Windows = {}
+        with self._changed:
+            for record in records:
+                slot = (record.topic, record.partition)
+                window = found.get(slot)
+                if window is None:
+                    window = found[slot] = self._windows.setdefault(slot, Window(PartitionId(*slot)))
+                window.receive(record.offset)
+            self.held += len(records)
+        return found
+
+    def begin(self, window: Window, record: ConsumerRecord) -> bool:
+        """Whether work on an event may begin: not after its partition went, or after `stop`."""
+        with self._changed:
+            if window.closed or self._stopped:
+                return False
+            window.working += 1
+            self._in_work[id(record)] = (record, monotonic())
+            return True
+
+    def end(self, window: Window, record: ConsumerRecord, *, done: bool) -> None:
+        """Work on an event has ended; if it is not done it holds back its partition until it is acknowledged."""
+        with self._changed:
+            window.working -= 1
+            del self._in_work[id(record)]
+            if done:
+                self._finish(window, record.offset)
+            self._changed.notify_all()
+
+    def finish(self, window: Window, record: ConsumerRecord) -> None:
+        """An event is done that nothing had to be done for."""
+        with self._changed:
+            self._finish(window, record.offset)
+
+    def acknowledge(self, origin: Origin) -> bool:
+        """An event is done, as its action says later; False if that is known, or its partition is gone."""
+        with self._changed:
+            window = self._windows.get((origin.topic, origin.partition))
+            if window is None or not window.holds(origin.offset):
+                return False
+            self._finish(window, origin.offset)
+            self._changed.notify_all()
+            return True
+
+    def offsets(self) -> Offsets:
+        """Where the group may be moved to; `finished` begins again."""
+        with self._changed:
+            self.finished = 0
+            return {window.partition: window.offset for window in self._windows.values()}
+
+    def close(self, partitions: Iterable[PartitionId], timeout: float) -> Offsets:
+        """Begin nothing more of these partitions, wait for what is in work, and forget them; how far they came."""
+        with self._changed:
+            windows = [self._windows[partition] for partition in partitions if partition in self._windows]
+            for window in windows:
+                window.closed = True
+            self._changed.wait_for(lambda: not any(window.working for window in windows), timeout)
+            for window in windows:
+                window.gone = True
+                self.held -= len(window)
+                del self._windows[window.partition]
+            return {window.partition: window.offset for window in windows}
+
+    def stop(self) -> None:
+        """Begin nothing more at all."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def wait_idle(self, timeout: float) -> bool:
+        """Wait until nothing is in work; whether that is so."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._in_work, timeout)
+
+    def wait_room(self, limit: int, timeout: float) -> bool:
+        """Wait until fewer events than `limit` are held; whether that is so."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.held < limit or self._stopped, timeout)
+
+    def in_work(self) -> list[tuple[Origin, float]]:
+        """The events in work, and for how many seconds each is."""
+        with self._changed:
+            now = monotonic()
+            return [(record.origin, now - since) for record, since in self._in_work.values()]
+
+    def _finish(self, window: Window, offset: Offset) -> None:
+        if not window.gone:
+            count = window.finish(offset)
+            self.held -= count
+            self.finished += count
