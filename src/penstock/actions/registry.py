@@ -23,6 +23,11 @@ ACTIONS = Kind(
     "action",
     {
         "hello_world": "penstock.actions.builtin.hello_world:HelloWorld",
+        "log": "penstock.actions.builtin.log:Log",
+        "webhook": "penstock.actions.builtin.webhook:Webhook",
+        "kafka": "penstock.actions.builtin.kafka:Kafka",
+        "sql": "penstock.actions.builtin.sql:Sql",
+        "exec": "penstock.actions.builtin.exec:Exec",
     },
     "penstock.actions",
     ("create", "act"),

@@ -1,0 +1,140 @@
+"""One HTTP request for each event: within a time, to one address, with errors that say whether to try again."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+import httpx
+
+from penstock.errors import TargetRefused, TargetUnavailable, UsageError
+
+_TRY_AGAIN = frozenset({408, 425, 429})
+_SERVER_ERRORS = 500
+_MAX_ANSWER = 64 * 1024
+_SHOWN_ANSWER = 200
+_CONNECT_SECONDS = 5.0
+_MAX_PAUSE = 3600.0
+
+
+def check_url(url: str) -> None:
+    """Refuse what no webhook can be: another scheme, or the address where clouds keep their machines' secrets."""
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"not a URL: {error}") from None
+    if parts.scheme not in {"http", "https"} or not parts.host:
+        raise ValueError("not an http or https URL")
+    _refuse_link_local(parts.host, [parts.host])
+
+
+def _refuse_link_local(host: str, addresses: Iterable[str]) -> None:
+    for text in addresses:
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            continue
+        address = getattr(address, "ipv4_mapped", None) or address
+        if address.is_link_local or address.is_multicast or address.is_unspecified:
+            raise UsageError(f"{host} is {address}, which is no address for a webhook", hint="name the receiver's own")
+
+
+def _resolved(host: str) -> set[str]:
+    with suppress(OSError):
+        return {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
+    return set()
+
+
+def shown(url: str) -> str:
+    """The URL as far as it may be shown: webhooks carry their secret in the path."""
+    parts = httpx.URL(url)
+    return f"{parts.scheme}://{parts.netloc.decode('ascii').rpartition('@')[2]}/…"
+
+
+def signature(secret: str, body: bytes, now: float | None = None) -> str:
+    """`t=<seconds>,v1=<HMAC-SHA256 of "<seconds>.<body>" in hexadecimal>`."""
+    moment = int(time.time() if now is None else now)
+    digest = hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={moment},v1={digest}"
+
+
+class WebhookHttp:
+    """Sends bodies to one URL, on any thread; connections are kept."""
+
+    def __init__(
+        self, method: str, url: str, headers: dict[str, str], *, timeout: float, ca: Path | None, proxy: str | None
+    ) -> None:
+        self._method = method
+        self._url = url
+        self._shown = shown(url)
+        _refuse_link_local(self._shown, _resolved(httpx.URL(url).host))
+        self._timeout = timeout
+        self._client = httpx.Client(
+            headers={"Content-Type": "application/json", "User-Agent": "penstock", **headers},
+            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            verify=ssl.create_default_context(cafile=str(ca)) if ca else True,
+            proxy=proxy,
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    def send(self, body: bytes, headers: dict[str, str]) -> None:
+        """Send, and return when the answer is a 2xx; TargetUnavailable or TargetRefused says what else it was."""
+        deadline = time.monotonic() + self._timeout
+        try:
+            with self._client.stream(self._method, self._url, content=body, headers=headers) as response:
+                answer = _limited(response, deadline)
+        except (httpx.TransportError, ssl.SSLError) as error:
+            reason = str(error) or type(error).__name__
+            raise TargetUnavailable(
+                f"{self._shown}: {reason}", hint="is the address right, and does it answer?"
+            ) from error
+        if not response.is_success:
+            raise self._failure(response, answer)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _failure(self, response: httpx.Response, answer: bytes) -> TargetRefused | TargetUnavailable:
+        status = response.status_code
+        said = answer[:_SHOWN_ANSWER].decode("utf-8", "replace").strip()
+        message = f"{self._shown} answers {status}" + (f": {said}" if said else "")
+        if status in _TRY_AGAIN or status >= _SERVER_ERRORS:
+            return TargetUnavailable(message, retry_after=retry_after(response.headers.get("retry-after")))
+        hint = "redirects are not followed: name the final address" if response.is_redirect else ""
+        return TargetRefused(message, hint=hint, status=status)
+
+
+def retry_after(value: str | None, now: datetime | None = None) -> float | None:
+    """The pause that a Retry-After header asks for, in seconds or as a date."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value) if value.strip().isdecimal() else _until(value, now or datetime.now(UTC))
+    except (ValueError, TypeError):
+        return None
+    return min(max(seconds, 0.0), _MAX_PAUSE)
+
+
+def _until(date: str, now: datetime) -> float:
+    return (parsedate_to_datetime(date) - now).total_seconds()
+
+
+def _limited(response: httpx.Response, deadline: float) -> bytes:
+    """The beginning of the answer; a server that drips, or has no end, is left."""
+    body = bytearray()
+    for chunk in response.iter_raw():
+        body += chunk
+        if len(body) > _MAX_ANSWER or time.monotonic() > deadline:
+            break
+    return bytes(body)

@@ -1,0 +1,61 @@
+"""What a webhook sends: any shape from a template, or the shapes that Slack and Teams take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+from penstock.actions.expressions import Template, compile_template
+from penstock.actions.expressions.scope import Scope
+
+Format = Literal["json", "slack", "teams"]
+Payload = Callable[[Scope], Any] | None
+"""What makes the payload; None sends the envelope."""
+
+MAX_MESSAGE = 3000
+"""Both cut or refuse longer messages."""
+
+DEFAULT_TEXT = "{{ event_type }}: {{ event }}"
+
+_SLACK_WORDS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_MARKDOWN = re.compile(r"([\\\[\]()*_`<>#!])")
+
+
+def payload_of(kind: Format, text: str | None, body: Template | None) -> Payload:
+    """The payload for a format; values out of events cannot mention people or make links, only the template can."""
+    if kind == "json":
+        return body
+    shape, escape = (_slack, _slack_escaped) if kind == "slack" else (_teams, _markdown_escaped)
+    message = compile_template(text or DEFAULT_TEXT, escape=escape)
+    return lambda scope: shape(_cut(str(message(scope))))
+
+
+def _slack(text: str) -> dict[str, Any]:
+    return {"text": text}
+
+
+def _teams(text: str) -> dict[str, Any]:
+    """An adaptive card in the envelope that Teams' workflows and incoming webhooks take."""
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": [{"type": "TextBlock", "text": text, "wrap": True}],
+    }
+    return {
+        "type": "message",
+        "attachments": [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}],
+    }
+
+
+def _slack_escaped(text: str) -> str:
+    return "".join(_SLACK_WORDS.get(character, character) for character in text)
+
+
+def _markdown_escaped(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"

@@ -1,0 +1,44 @@
+"""hello_world and log: every event is to be seen."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from pydantic import ValidationError
+
+from penstock.actions.builtin.hello_world import HelloWorld
+from penstock.actions.builtin.log import Log
+from tests.action_context import context, event
+
+EVENT = event({"category": "TAG"})
+
+
+def test_hello_world_prints_the_envelope(capsys: pytest.CaptureFixture[str]) -> None:
+    HelloWorld.create({}, context()).act(EVENT)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "Hello world! Received event:"
+    assert json.loads(second) == json.loads(EVENT.as_json())
+
+
+def test_hello_world_prints_in_capitals(capsys: pytest.CaptureFixture[str]) -> None:
+    HelloWorld.create({"to_upper": True}, context()).act(EVENT)
+    assert '"CATEGORY":"TAG"' in capsys.readouterr().out
+
+
+def test_log_writes_a_line_at_its_level(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        Log.create({"level": "warning", "message": "{{ category }} %s {{ meta.kafka.offset }}"}, context()).act(EVENT)
+        Log.create({"level": "debug"}, context()).act(EVENT)
+    assert [(record.levelname, record.name) for record in caplog.records] == [
+        ("WARNING", "penstock.actions.log.test"),
+        ("DEBUG", "penstock.actions.log.test"),
+    ]
+    assert caplog.messages == ["TAG %s 7", EVENT.as_json()]
+
+
+def test_a_wrong_config_is_refused() -> None:
+    for config in ({"level": "loud"}, {"message": "{{ 1 + }}"}, {"text": "x"}):
+        with pytest.raises(ValidationError):
+            Log.Config.model_validate(config)
