@@ -28,6 +28,7 @@ COMMANDS = {
     "cdc": "cdc:app",
     "lake": "lake:app",
     "deadletters": "deadletters:app",
+    "catalog": "catalog:app",
     "config": "config:show",
     "bench": "bench:run",
 }

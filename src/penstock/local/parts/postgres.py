@@ -139,6 +139,8 @@ def _make_databases(site: Site) -> None:
     with _connect(site) as connection:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone():
             connection.execute(sql.SQL("CREATE ROLE {} LOGIN REPLICATION CREATEDB").format(sql.Identifier(ROLE)))
+        # The role may see how far behind its own captures are.
+        connection.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(sql.Identifier(ROLE)))
         there = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
         for name in (name for name in DATABASES if name not in there):
             command = sql.SQL("CREATE DATABASE {} OWNER {}")

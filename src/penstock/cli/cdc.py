@@ -1,0 +1,212 @@
+"""`penstock cdc`: databases whose changes Kafka Connect captures."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import JsonOption, SetOption, YesOption, pairs, settings
+from penstock.cli.output import ask, counted, err, out, right, show_json, show_table, text
+from penstock.config.secrets import hide
+from penstock.config.units import show_size
+from penstock.connect.captures import (
+    CaptureStatus,
+    add_capture,
+    capture_status,
+    remove_capture,
+    wait_until_streaming,
+)
+from penstock.connect.client import ConnectClient, ConnectorName
+from penstock.connect.debezium import Capture, ValueFormat
+from penstock.connect.facts import Finding
+from penstock.connect.patterns import table_patterns
+from penstock.connect.state import RUNNING, ConnectorState, TaskState
+from penstock.kafka.admin import Admin
+from penstock.kafka.topic_state import TopicSummary, list_topics
+
+app = typer.Typer(no_args_is_help=True, help="Databases whose changes are captured: add, look, restart, remove.")
+
+_TOPIC_SECONDS = 5.0
+_LOOK_SECONDS = 0.2
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The capture's name; its topics begin with it.")]
+DatabaseOption = Annotated[
+    str | None, typer.Option("--database", metavar="URL", help="How to reach the database from here.")
+]
+
+
+@app.command()
+def add(
+    name: NameArgument,
+    database: Annotated[str, typer.Option("--database", metavar="URL", help="postgresql://user:password@host/db")],
+    tables: Annotated[str, typer.Option(help="Which tables: 'public.*' or 'shop.orders,shop.customers'.")],
+    values: Annotated[ValueFormat, typer.Option(help="json, bare-json (without the schema part) or avro.")] = "json",
+    given: SetOption = [],  # noqa: B006 - Typer copies defaults
+    wait: Annotated[float, typer.Option(help="Seconds to wait until changes flow; 0 does not wait.")] = 120.0,
+) -> None:
+    """Check a database, capture its changes, and show the topics; once more with other options changes them.
+
+    Example: penstock cdc add shop --database postgresql://me:secret@localhost:5432/shop --tables 'public.*'
+    """
+    chosen, capture = settings(), Capture(ConnectorName(name), table_patterns(tables), values)
+    with ConnectClient(chosen) as client:
+        notes = add_capture(client, chosen, capture, database, pairs(given))
+        _show_notes(notes)
+        if wait:
+            wait_until_streaming(client, capture.name, database, wait)
+        status = capture_status(client, capture.name, database)
+    out.print(f"[bold]{text(name)}[/] {_condition(status)}: {counted(len(status.tables), 'table')}")
+    _show_topics(name, patience=_TOPIC_SECONDS)
+
+
+def _show_notes(notes: list[Finding]) -> None:
+    for note in notes:
+        err.print(f"[yellow]note[/]  {text(note.message)}: [bold]{text(note.sql)}[/]")
+
+
+def _show_topics(prefix: str, patience: float = 0.0) -> None:
+    """Show the topics of a capture; the first rows need a moment to get from the connector into Kafka."""
+    deadline = time.monotonic() + patience
+    with Admin(settings()) as admin:
+        while not (topics := _topics(admin, prefix)) and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
+    if topics:
+        show_table(("topic", right("records")), ((text(topic.name), f"{topic.records:,}") for topic in topics))
+    else:
+        out.print("no topics yet: a table gets its topic with its first row")
+
+
+def _topics(admin: Admin, prefix: str) -> list[TopicSummary]:
+    return [topic for topic in list_topics(admin) if topic.name.startswith(f"{prefix}.")]
+
+
+@app.command("list")
+def list_captures(as_json: JsonOption = False) -> None:
+    """List the connectors of Kafka Connect with their state.
+
+    Example: penstock cdc list
+    """
+    with ConnectClient(settings()) as client:
+        found = client.states()
+    if as_json:
+        show_json([_connector_json(connector) for connector in found])
+    elif found:
+        columns = ("name", "connector", "state", right("tasks"), "tables")
+        show_table(columns, map(_connector_row, found))
+    else:
+        out.print("nothing is captured; [bold]penstock cdc add[/] begins")
+
+
+def _connector_row(connector: ConnectorState) -> tuple[object, ...]:
+    running = sum(task.state == RUNNING for task in connector.tasks)
+    tables = str(connector.settings.get("table.include.list", "")).replace("[^.]*", "*").replace("\\", "")
+    state = f"[red]failed[/] {text(connector.failure)}" if connector.failure else connector.state.lower()
+    return text(connector.name), connector.kind, state, f"{running}/{len(connector.tasks)}", text(tables)
+
+
+def _connector_json(connector: ConnectorState) -> dict[str, object]:
+    return {
+        "name": connector.name,
+        "state": connector.state,
+        "worker": connector.worker,
+        "failure": connector.failure,
+        "tasks": [_task_json(task) for task in connector.tasks],
+        "settings": {key: hide(key, value) for key, value in sorted(connector.settings.items())},
+    }
+
+
+def _task_json(task: TaskState) -> dict[str, object]:
+    return {"number": task.number, "state": task.state, "worker": task.worker, "trace": task.trace}
+
+
+@app.command()
+def status(name: NameArgument, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+    """Show whether changes flow, how far behind they are, and what went wrong.
+
+    Example: penstock cdc status shop
+    """
+    with ConnectClient(settings()) as client:
+        found = capture_status(client, ConnectorName(name), database)
+    if as_json:
+        show_json(_status_json(found))
+        return
+    out.print(f"[bold]{text(name)}[/] {_condition(found)}: {counted(len(found.tables), 'table')}")
+    _show_lag(found)
+    for task in (task for task in found.connector.tasks if task.trace):
+        out.print(f"[red]task {task.number}[/] on {text(task.worker)}: {text(task.reason)}\n[dim]{text(task.trace)}[/]")
+    if found.missed:
+        names = ", ".join(found.missed)
+        out.print(
+            f"[yellow]not captured yet[/]: {text(names)}; [bold]penstock cdc restart {text(name)}[/] takes them in"
+        )
+    _show_topics(str(found.connector.settings.get("topic.prefix", name)))
+
+
+def _condition(status: CaptureStatus) -> str:
+    if status.streams:
+        return "[green]streams[/]"
+    if status.connector.failure:
+        return f"[red]has failed[/]: {text(status.connector.failure)}"
+    return f"[yellow]does not stream yet[/], its connector is {status.connector.state.lower()}"
+
+
+def _show_lag(status: CaptureStatus) -> None:
+    slot = status.slot
+    if slot is None:
+        return
+    seconds = "" if slot.behind is None else f" and {slot.behind.total_seconds():.1f} s"
+    out.print(
+        f"{show_size(slot.behind_bytes)}{seconds} behind the database, "
+        f"which keeps {show_size(slot.kept_bytes)} of its log for it"
+    )
+    if slot.wal_status not in {"reserved", "extended"}:
+        out.print(f"[red]the log is {text(slot.wal_status)}[/]: changes may be gone; the tables need a new snapshot")
+
+
+def _status_json(status: CaptureStatus) -> dict[str, object]:
+    slot = status.slot
+    behind = None if slot is None or slot.behind is None else slot.behind.total_seconds()
+    return {
+        **_connector_json(status.connector),
+        "streams": status.streams,
+        "behind_bytes": slot.behind_bytes if slot else None,
+        "behind_seconds": behind,
+        "kept_bytes": slot.kept_bytes if slot else None,
+        "tables": status.tables,
+        "missed": status.missed,
+    }
+
+
+@app.command()
+def restart(
+    name: NameArgument,
+    database: DatabaseOption = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait until changes flow; 0 does not wait.")] = 120.0,
+) -> None:
+    """Restart the connector and its tasks; new tables that match are taken in.
+
+    Example: penstock cdc restart shop
+    """
+    with ConnectClient(settings()) as client:
+        client.restart(ConnectorName(name))
+        if wait:
+            wait_until_streaming(client, ConnectorName(name), database, wait)
+    out.print(f"restarted {text(name)}")
+
+
+@app.command()
+def remove(name: NameArgument, database: DatabaseOption = None, yes: YesOption = False) -> None:
+    """Remove the connector, and drop its slot and publication in the database; topics stay.
+
+    Example: penstock cdc remove shop
+    """
+    chosen = settings()
+    with ConnectClient(chosen) as client:
+        client.state(ConnectorName(name))
+        ask(f"remove {text(name)} with its slot and publication? A new capture begins with a snapshot", yes=yes)
+        dropped = remove_capture(client, ConnectorName(name), database, chosen.timeout)
+    out.print(
+        f"removed {text(name)}" + (f", dropped slot {dropped[0]} and publication {dropped[1]}" if dropped else "")
+    )

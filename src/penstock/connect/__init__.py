@@ -1,0 +1,1 @@
+"""Change capture by Kafka Connect: connectors, and the databases that they read."""

@@ -1,0 +1,160 @@
+"""What can be done with a captured database: add it, look at it, restart it, remove it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from penstock.config import Settings
+from penstock.connect.client import ConnectClient, ConnectorName, ConnectorSettings
+from penstock.connect.debezium import Capture, is_postgres, other_settings, postgres_settings
+from penstock.connect.facts import Finding, Wanted, findings
+from penstock.connect.patterns import from_regular_expressions, is_meant
+from penstock.connect.postgres import Postgres, Slot, connect
+from penstock.connect.state import ConnectorState
+from penstock.errors import ConnectorFailed, ConnectRefused, DatabaseUnfit, OperationTimedOut, UsageError
+
+Report = Callable[[str], None]
+
+_LOOK_SECONDS = 0.5
+_FAILED_LOOKS = 4
+_PLACEHOLDER = "${"
+
+
+@dataclass(frozen=True)
+class CaptureStatus:
+    """How a capture is: its connector, its slot, and tables that match its patterns but are not captured."""
+
+    connector: ConnectorState
+    slot: Slot | None = None
+    tables: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+
+    @property
+    def streams(self) -> bool:
+        """Whether changes flow: the connector runs, and reads its slot if the database has one."""
+        return self.connector.is_running and (self.slot is None or self.slot.streams)
+
+
+def add_capture(
+    client: ConnectClient, settings: Settings, capture: Capture, url: str, given: ConnectorSettings
+) -> list[Finding]:
+    """Check the database and register the connector; gives back what one should know of the database.
+
+    The same call again changes nothing, or gives the connector its new settings.
+    """
+    if not is_postgres(url):
+        _register(client, capture, other_settings(capture, url, settings, given))
+        return []
+    with connect(url) as database:
+        wanted = postgres_settings(capture, database.address, settings, given)
+        notes = check_database(database, capture, wanted)
+    _register(client, capture, wanted)
+    return notes
+
+
+def check_database(database: Postgres, capture: Capture, wanted: Mapping[str, str]) -> list[Finding]:
+    """Refuse a database that cannot be captured, with everything that is wrong and the SQL that mends it."""
+    tables = [table for table in database.tables() if is_meant(table.full_name, capture.tables)]
+    if not tables:
+        raise DatabaseUnfit(
+            f"{database.address!r} has no table that {', '.join(capture.tables)} names",
+            hint="make the tables first, or name others with --tables; only tables that you may see are found",
+        )
+    found = findings(database.server(), Wanted(wanted["slot.name"], wanted["publication.name"], tables))
+    fatal = [finding for finding in found if finding.fatal]
+    if fatal:
+        reasons = "; ".join(finding.message for finding in fatal)
+        mending = "\n".join(finding.sql for finding in fatal)
+        raise DatabaseUnfit(f"{database.address!r}: {reasons}", hint=f"run this in the database:\n{mending}")
+    return found
+
+
+def _register(client: ConnectClient, capture: Capture, wanted: Mapping[str, str]) -> None:
+    kind = wanted["connector.class"]
+    if kind not in client.plugins():
+        raise ConnectRefused(f"{client.address} has no plugin {kind}", hint="put it into the workers' plugin.path")
+    client.put(capture.name, wanted)
+
+
+def wait_until_streaming(client: ConnectClient, name: ConnectorName, database: str | None, timeout: float) -> None:
+    """Return when changes flow; a snapshot of all tables comes before that, and may take long."""
+    deadline, failed = time.monotonic() + timeout, 0
+    while not (status := capture_status(client, name, database)).streams:
+        # A connector may show the failure of the settings before for a moment.
+        failed = failed + 1 if status.connector.failure else 0
+        if failed >= _FAILED_LOOKS:
+            raise ConnectorFailed(f"{name}: {status.connector.failure}", hint=f"`penstock cdc status {name}` has all")
+        if time.monotonic() > deadline:
+            raise OperationTimedOut(
+                f"{name} does not stream after {timeout:g} s: it is {status.connector.state}",
+                hint=f"a large snapshot takes its time; `penstock cdc status {name}` shows when it streams",
+            )
+        time.sleep(_LOOK_SECONDS)
+
+
+def capture_status(client: ConnectClient, name: ConnectorName, database: str | None = None) -> CaptureStatus:
+    """How a capture is; a `database` says how to reach it from here, where its connector's settings do not."""
+    connector = client.state(name)
+    if "slot.name" not in connector.settings:
+        return CaptureStatus(connector)
+    with _database_of(connector, database) as reached:
+        slot = reached.slot(connector.settings["slot.name"])
+        captured = [str(table) for table in reached.published(connector.settings["publication.name"])]
+        patterns = from_regular_expressions(connector.settings.get("table.include.list", ""))
+        matching = [table.full_name for table in reached.tables() if is_meant(table.full_name, patterns)]
+    missed = tuple(table for table in matching if table not in captured)
+    return CaptureStatus(connector, slot, tuple(captured), missed)
+
+
+def remove_capture(client: ConnectClient, name: ConnectorName, database: str | None, timeout: float) -> list[str]:
+    """Remove the connector, and drop its slot and publication; gives back the names of what was dropped.
+
+    The database is reached first, so that no slot is left behind that keeps the server's log for ever.
+    """
+    connector = client.state(name)
+    if "slot.name" not in connector.settings:
+        client.delete(name)
+        return []
+    slot, publication = connector.settings["slot.name"], connector.settings["publication.name"]
+    with _database_of(connector, database) as reached:
+        client.delete(name)
+        _wait_until_free(reached, slot, timeout)
+        reached.drop_slot(slot)
+        reached.drop_publication(publication)
+    return [slot, publication]
+
+
+def _wait_until_free(database: Postgres, slot: str, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while (found := database.slot(slot)) is not None and found.streams:
+        if time.monotonic() > deadline:
+            raise OperationTimedOut(
+                f"the slot {slot} is still read after {timeout:g} s", hint=f"SELECT pg_drop_replication_slot('{slot}');"
+            )
+        time.sleep(_LOOK_SECONDS)
+
+
+@contextmanager
+def _database_of(connector: ConnectorState, given: str | None) -> Iterator[Postgres]:
+    with connect(given or _url_of(connector.name, connector.settings)) as database:
+        yield database
+
+
+def _url_of(name: str, settings: Mapping[str, Any]) -> str:
+    """Where the connector's own settings say that the database is."""
+    password = str(settings.get("database.password", ""))
+    if password.startswith(_PLACEHOLDER):
+        raise UsageError(
+            f"the password of {name} is known to Kafka Connect alone",
+            hint="say how to reach the database: --database postgresql://user:password@host:port/database",
+        )
+    user = quote(str(settings["database.user"]), safe="")
+    secret = f":{quote(password, safe='')}" if password else ""
+    more = {"sslmode": settings["database.sslmode"]} if "database.sslmode" in settings else {}
+    place = f"{settings['database.hostname']}:{settings.get('database.port', 5432)}/{settings['database.dbname']}"
+    return f"postgresql://{user}{secret}@{place}" + (f"?{urlencode(more)}" if more else "")

@@ -1,0 +1,147 @@
+"""The settings of Debezium's connectors: what Penstock chooses, on top of which any setting can be given."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+from urllib.parse import unquote, urlsplit
+
+from penstock.config import Settings
+from penstock.connect.client import ConnectorName, ConnectorSettings
+from penstock.connect.patterns import as_regular_expressions
+from penstock.connect.postgres import Address
+from penstock.errors import UsageError
+
+ValueFormat = Literal["json", "bare-json", "avro"]
+
+POSTGRES: Final = "io.debezium.connector.postgresql.PostgresConnector"
+_OTHERS: Mapping[str, str] = {
+    "mysql": "io.debezium.connector.mysql.MySqlConnector",
+    "mariadb": "io.debezium.connector.mariadb.MariaDbConnector",
+}
+_DEFAULT_PORT = 3306
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_MOST = 48
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_AVRO = "io.apicurio.registry.utils.converter.AvroConverter"
+
+_COMMON: Mapping[str, str] = {
+    "tasks.max": "1",
+    # Truncates are left out by default, and a mirror would go on with rows that are gone.
+    "skipped.operations": "none",
+    "tombstones.on.delete": "true",
+    # Exact numbers of any size, and NaN, pass only as text; the columns' own types travel beside them.
+    "decimal.handling.mode": "string",
+    "column.propagate.source.type": ".*",
+    "time.precision.mode": "microseconds",
+    # Without traffic in the captured tables, heartbeats let the server forget its log.
+    "heartbeat.interval.ms": "10000",
+}
+_OF_POSTGRES: Mapping[str, str] = {
+    "connector.class": POSTGRES,
+    "plugin.name": "pgoutput",
+    "publication.autocreate.mode": "filtered",
+    "publish.via.partition.root": "true",
+    "interval.handling.mode": "string",
+    "hstore.handling.mode": "json",
+    "include.unknown.datatypes": "true",
+}
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What is to be captured: the connector's name, the tables, and how values are written."""
+
+    name: ConnectorName
+    tables: tuple[str, ...]
+    values: ValueFormat = "json"
+
+    def __post_init__(self) -> None:
+        """Refuse names that cannot begin a topic and name a slot."""
+        if not _NAME.fullmatch(self.name) or len(self.name) > _MOST:
+            raise UsageError(
+                f"{self.name!r} cannot name a capture",
+                hint=f"use up to {_MOST} letters, digits, '_' and '-', beginning with a letter",
+            )
+
+    @property
+    def slot(self) -> str:
+        """The name of its replication slot and of its publication."""
+        return f"penstock_{re.sub(r'[^a-z0-9_]', '_', self.name.lower())}"
+
+
+def postgres_settings(
+    capture: Capture, address: Address, settings: Settings, given: ConnectorSettings
+) -> dict[str, str]:
+    """Every setting of a PostgreSQL connector; what is given wins."""
+    database = {
+        "database.hostname": address.host,
+        "database.port": str(address.port),
+        "database.user": address.user,
+        "database.password": address.password,
+        "database.dbname": address.database,
+        **({"database.sslmode": address.sslmode} if address.sslmode else {}),
+    }
+    own = {"slot.name": capture.slot, "publication.name": capture.slot}
+    return {**_OF_POSTGRES, **own, **_shared(capture, settings), **database, **given}
+
+
+def other_settings(capture: Capture, url: str, settings: Settings, given: ConnectorSettings) -> dict[str, str]:
+    """Every setting of a MySQL or MariaDB connector; what is given wins."""
+    parts = urlsplit(url)
+    if parts.scheme not in _OTHERS:
+        hint = f"{', '.join(['postgresql', *_OTHERS])}; others by --set connector.class=..."
+        raise UsageError(f"databases of the kind {parts.scheme or 'nothing'} are not known", hint=hint)
+    history = {
+        "schema.history.internal.kafka.bootstrap.servers": settings.bootstrap,
+        "schema.history.internal.kafka.topic": f"{capture.name}.schema-history",
+    }
+    database = {
+        "connector.class": _OTHERS[parts.scheme],
+        "database.hostname": parts.hostname or "localhost",
+        "database.port": str(parts.port or _DEFAULT_PORT),
+        "database.user": unquote(parts.username or ""),
+        "database.password": unquote(parts.password or ""),
+        # A client of the server's log needs a number that no other client has.
+        "database.server.id": str(zlib.crc32(capture.name.encode()) % 2**31 + 1),
+    }
+    return {**history, **_shared(capture, settings), **database, **given}
+
+
+def is_postgres(url: str) -> bool:
+    """Whether a URL names a PostgreSQL database."""
+    return urlsplit(url).scheme in {"postgresql", "postgres"}
+
+
+def _shared(capture: Capture, settings: Settings) -> dict[str, str]:
+    tables = {"topic.prefix": capture.name, "table.include.list": as_regular_expressions(capture.tables)}
+    return {**_COMMON, **tables, **_converters(capture.values, settings)}
+
+
+def _converters(values: ValueFormat, settings: Settings) -> dict[str, str]:
+    match values:
+        case "json" | "bare-json":
+            with_schema = "true" if values == "json" else "false"
+            chosen = {"": _JSON, ".schemas.enable": with_schema}
+        case "avro":
+            chosen = {"": _AVRO, **_AVRO_SETTINGS, ".apicurio.registry.url": _apicurio_url(settings)}
+    converters = {f"{part}.converter{name}": value for part in ("key", "value") for name, value in chosen.items()}
+    return {**converters, **(_AVRO_NAMES if values == "avro" else {})}
+
+
+_AVRO_SETTINGS: Mapping[str, str] = {
+    ".apicurio.registry.as-confluent": "true",
+    ".apicurio.registry.use-id": "contentId",
+    ".apicurio.registry.headers.enabled": "false",
+    ".apicurio.registry.auto-register": "true",
+    ".apicurio.registry.find-latest": "true",
+}
+# Names of tables and columns that Avro does not take are spelled with '_'.
+_AVRO_NAMES: Mapping[str, str] = {"schema.name.adjustment.mode": "avro", "field.name.adjustment.mode": "avro"}
+
+
+def _apicurio_url(settings: Settings) -> str:
+    return f"{settings.registry.split(',')[0].rstrip('/')}/apis/registry/v2"

@@ -1,0 +1,42 @@
+"""Which tables are meant: `public.*`, `shop.order_?`, or a name, comma separated."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.errors import UsageError
+
+_PATTERN = re.compile(r"[^.,\s]+\.[^.,\s]+")
+_WILD = {"*": "[^.]*", "?": "[^.]"}
+
+
+def table_patterns(text: str) -> tuple[str, ...]:
+    """The patterns of a list; each has a schema and a table."""
+    patterns = tuple(part.strip() for part in text.split(",") if part.strip())
+    wrong = [pattern for pattern in patterns if not _PATTERN.fullmatch(pattern)]
+    if wrong or not patterns:
+        raise UsageError(
+            f"{', '.join(wrong) or 'nothing'} does not name tables",
+            hint="write schema.table, where * stands for any text: 'public.*' or 'shop.orders,shop.customers'",
+        )
+    return patterns
+
+
+def is_meant(full_name: str, patterns: tuple[str, ...]) -> bool:
+    """Whether `schema.table` is one of those that the patterns name."""
+    return any(re.fullmatch(_regular(pattern), full_name) for pattern in patterns)
+
+
+def as_regular_expressions(patterns: tuple[str, ...]) -> str:
+    """The same as Debezium's `table.include.list` takes it."""
+    return ",".join(map(_regular, patterns))
+
+
+def from_regular_expressions(text: str) -> tuple[str, ...]:
+    """Back from what `as_regular_expressions` made."""
+    plain = text.replace("[^.]*", "*").replace("[^.]", "?")
+    return tuple(re.sub(r"\\(.)", r"\1", part) for part in plain.split(",") if part)
+
+
+def _regular(pattern: str) -> str:
+    return "".join(_WILD.get(char, re.escape(char)) for char in pattern)

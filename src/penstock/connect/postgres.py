@@ -1,0 +1,190 @@
+"""PostgreSQL as change capture sees it, the one place here that speaks to it; its failures become ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import namedtuple_row
+
+from penstock.config.secrets import hide
+from penstock.connect.facts import ReplicaIdentity, ServerFacts, TableFacts
+from penstock.errors import ConfigError, DatabaseRefused, DatabaseUnavailable, Problem
+
+_CONNECT_SECONDS = 10
+
+_SERVER = """
+SELECT current_setting('wal_level') AS wal_level,
+       current_user::text AS role,
+       current_database()::text AS database,
+       r.rolsuper OR r.rolreplication OR EXISTS (
+           SELECT 1 FROM pg_roles WHERE rolname = 'rds_replication' AND pg_has_role(oid, 'MEMBER')) AS may_replicate,
+       has_database_privilege(current_database(), 'CREATE') AS may_create,
+       pg_has_role('pg_read_all_stats', 'USAGE') AS may_see_lag,
+       current_setting('max_replication_slots')::int AS slots,
+       ARRAY(SELECT slot_name::text FROM pg_replication_slots ORDER BY 1) AS slots_used,
+       ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE NOT active ORDER BY 1) AS slots_idle,
+       current_setting('max_wal_senders')::int AS senders,
+       (SELECT count(*) FROM pg_stat_replication)::int AS senders_used,
+       ARRAY(SELECT pubname::text FROM pg_publication ORDER BY 1) AS publications
+FROM pg_roles r WHERE r.rolname = current_user
+"""
+_TABLES = """
+SELECT n.nspname::text AS schema, c.relname::text AS name, c.relreplident::text AS identity,
+       EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary) AS has_key,
+       pg_has_role(c.relowner, 'USAGE') AS is_own,
+       has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE') AS may_read
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p'
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_toast%'
+ORDER BY 1, 2
+"""
+_SLOT = """
+SELECT s.active AND s.confirmed_flush_lsn IS NOT NULL AS streams, s.wal_status,
+       pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint AS behind_bytes,
+       pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint AS kept_bytes,
+       CASE WHEN r.sent_lsn IS NOT NULL THEN coalesce(r.flush_lag, interval '0') END AS flush_lag,
+       clock_timestamp() - (to_jsonb(s) ->> 'inactive_since')::timestamptz AS idle
+FROM pg_replication_slots s LEFT JOIN pg_stat_replication r ON r.pid = s.active_pid
+WHERE s.slot_name = %s
+"""
+_PUBLISHED = "SELECT schemaname::text, tablename::text FROM pg_publication_tables WHERE pubname = %s ORDER BY 1, 2"
+
+
+class TableName(NamedTuple):
+    """A table by its schema and its name."""
+
+    schema: str
+    name: str
+
+    def __str__(self) -> str:
+        """Render as Debezium writes it."""
+        return f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A replication slot: whether somebody streams from it, how far behind that is, and what it keeps from removal.
+
+    How long it is behind is None where the user may not see the statistics of replication.
+    """
+
+    streams: bool
+    behind_bytes: int
+    behind: timedelta | None
+    kept_bytes: int
+    wal_status: str
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the database is, as its clients are told; the password stays out of every text."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    database: str
+    sslmode: str | None = None
+
+    def __repr__(self) -> str:
+        """Without the password."""
+        return f"postgresql://{self.user}@{self.host}:{self.port}/{self.database}"
+
+
+class Postgres:
+    """One connection to a database; every statement stands for itself."""
+
+    def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
+        self._connection = connection
+        self.address = address
+
+    def server(self) -> ServerFacts:
+        """What the server allows the user."""
+        [row] = self._rows(_SERVER)
+        return ServerFacts(**row._asdict())
+
+    def tables(self) -> list[TableFacts]:
+        """Every table that could be captured."""
+        return [
+            TableFacts(row.schema, row.name, ReplicaIdentity(row.identity), row.has_key, row.is_own, row.may_read)
+            for row in self._rows(_TABLES)
+        ]
+
+    def slot(self, name: str) -> Slot | None:
+        """A slot as it is now, or None."""
+        found = self._rows(_SLOT, name)
+        if not found:
+            return None
+        row = found[0]
+        behind = row.flush_lag if row.streams else row.idle
+        return Slot(row.streams, row.behind_bytes or 0, behind, row.kept_bytes or 0, row.wal_status or "")
+
+    def published(self, publication: str) -> list[TableName]:
+        """The tables of a publication."""
+        return [TableName(*row) for row in self._rows(_PUBLISHED, publication)]
+
+    def drop_slot(self, name: str) -> None:
+        """Drop a slot if it is there and nobody uses it."""
+        self._rows("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", name)
+
+    def drop_publication(self, name: str) -> None:
+        """Drop a publication if it is there."""
+        with _failures(self.address):
+            self._connection.execute(sql.SQL("DROP PUBLICATION IF EXISTS {}").format(sql.Identifier(name)))
+
+    def _rows(self, query: str, *values: object) -> Sequence[Any]:
+        with _failures(self.address):
+            return self._connection.execute(query, values or None).fetchall()
+
+
+@contextmanager
+def connect(url: str) -> Iterator[Postgres]:
+    """Connect for the length of a block."""
+    shown = hide("database", url)
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        hint = "such as postgresql://user@host:5432/database"
+        raise ConfigError([Problem("database", f"{shown} is not a PostgreSQL URL", hint)]) from error
+    limited = make_conninfo(url, connect_timeout=given.get("connect_timeout") or _CONNECT_SECONDS)
+    with _failures(shown):
+        connection = psycopg.connect(limited, autocommit=True, row_factory=namedtuple_row)
+    with connection:
+        yield Postgres(connection, _address(connection, given))
+
+
+def _address(connection: psycopg.Connection[Any], given: dict[str, Any]) -> Address:
+    info = connection.info
+    sslmode = given.get("sslmode")
+    return Address(info.host, info.port, info.user, info.password, info.dbname, str(sslmode) if sslmode else None)
+
+
+@contextmanager
+def _failures(address: object) -> Iterator[None]:
+    """Turn what psycopg raises inside the block into ours."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        if _is_refusal(error):
+            hint = "check user, password and database, and the server's pg_hba.conf"
+            raise DatabaseRefused(f"{address}: {_line(error)}", hint=hint) from error
+        raise DatabaseUnavailable(f"{address}: {_line(error)}", hint="is the database running there?") from error
+    except psycopg.Error as error:
+        raise DatabaseRefused(f"{address}: {_line(error)}", hint="the user may lack a right") from error
+
+
+def _is_refusal(error: psycopg.OperationalError) -> bool:
+    """Whether the server answered, and does not want this user or database; a failed login has no code."""
+    told = str(error)
+    return "authentication failed" in told or "does not exist" in told or "no pg_hba.conf entry" in told
+
+
+def _line(error: psycopg.Error) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from penstock.config import Settings
+from tests.cdc_fixtures import MakeDatabase, run
+from tests.conftest import RunCommand
+
+SHOP = (
+    "CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL)",
+    "CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, total numeric(10, 2))",
+    "INSERT INTO customers VALUES (1, 'Ada'), (2, 'Grace')",
+)
+
+
+@pytest.fixture(scope="module")
+def shop(make_database: MakeDatabase) -> str:
+    """A database of customers and orders, with a password in its URL."""
+    return make_database(*SHOP).replace("penstock@", "penstock:sesame@")
+
+
+def test_a_database_is_captured_looked_at_and_let_go(run_command: RunCommand, shop: str, capture_name: str) -> None:
+    added = run_command("cdc", "add", capture_name, "--database", shop, "--tables", "public.*")
+    assert added.code == 0, added.err
+    assert f"{capture_name} streams: 2 tables" in added.lines
+    assert any(line.startswith(f"{capture_name}.public.customers") for line in added.lines)
+
+    again = run_command(
+        "cdc", "add", capture_name, "--database", shop, "--tables", "public.*", "--set", "poll.interval.ms=200"
+    )
+    assert again.code == 0, again.err
+
+    status = run_command("cdc", "status", capture_name, "--json")
+    told = json.loads(status.out)
+    assert told["streams"]
+    assert told["tables"] == ["public.customers", "public.orders"]
+    assert told["behind_bytes"] >= 0
+    assert told["behind_seconds"] >= 0
+    assert told["settings"]["poll.interval.ms"] == "200"
+    assert told["settings"]["database.password"] == "********"
+
+    run(shop, "CREATE TABLE baskets (id int PRIMARY KEY)")
+    seen = run_command("cdc", "status", capture_name)
+    assert f"not captured yet: public.baskets; penstock cdc restart {capture_name} takes them in" in seen.lines
+    assert run_command("cdc", "restart", capture_name).code == 0
+    listed = run_command("cdc", "list")
+    assert f"{capture_name} PostgresConnector running 1/1 public.*" in listed.lines
+    assert "sesame" not in "".join(part.out + part.err for part in (added, again, status, seen, listed))
+
+    unasked = run_command("cdc", "remove", capture_name)
+    assert unasked.code == 2
+    removed = run_command("cdc", "remove", capture_name, "--yes")
+    assert removed.code == 0, removed.err
+    assert run(shop, "SELECT * FROM pg_replication_slots WHERE database = current_database()") == []
+    assert run(shop, "SELECT * FROM pg_publication") == []
+
+
+def test_a_connector_that_fails_says_why_in_one_line(
+    run_command: RunCommand, make_database: MakeDatabase, capture_name: str
+) -> None:
+    shop = make_database(*SHOP)
+    failed = run_command(
+        *("cdc", "add", capture_name, "--database", shop, "--tables", "public.orders"),
+        *("--set", "publication.autocreate.mode=disabled"),
+    )
+    assert failed.code == 1
+    assert "connect.failed" in failed.err
+    assert "Publication autocreation is disabled" in failed.err
+    assert "at io.debezium" not in failed.err
+    assert "at io.debezium" in run_command("cdc", "status", capture_name).out
+    assert run_command("cdc", "remove", capture_name, "--yes").code == 0
+
+
+def test_a_database_that_is_not_ready_is_told_with_the_sql_that_mends_it(
+    run_command: RunCommand, make_database: MakeDatabase
+) -> None:
+    url = make_database('CREATE TABLE "Log" (at timestamptz)', "CREATE TABLE plain (id int PRIMARY KEY)")
+    refused = run_command("cdc", "add", "unfit", "--database", url, "--tables", "public.*")
+    assert refused.code == 1
+    assert "public.Log has no primary key: once captured, PostgreSQL refuses its UPDATEs and DELETEs" in refused.err
+    assert 'ALTER TABLE "public"."Log" REPLICA IDENTITY FULL;' in refused.err
+    assert "plain" not in refused.err
+    run(url, 'ALTER TABLE "public"."Log" REPLICA IDENTITY FULL')
+    assert run_command("cdc", "add", "unfit", "--database", url, "--tables", "nothing.*").code == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("postgresql://nobody@localhost:{port}/penstock", "database.refused"),
+        ("postgresql://penstock:hush@localhost:{port}/no_such_database", "database.refused"),
+        ("postgresql://penstock:hush@localhost:1/penstock", "database.unavailable"),
+        ("mongodb://localhost/penstock", "usage"),
+        ("mysql://root:hush@localhost/shop", "connect.refused"),
+    ],
+)
+def test_an_address_that_does_not_work_is_told_without_its_password(
+    run_command: RunCommand, capturing: Settings, url: str, code: str
+) -> None:
+    port = capturing.database.get_secret_value().rpartition(":")[2].partition("/")[0]
+    refused = run_command("cdc", "add", "unfit", "--database", url.format(port=port), "--tables", "public.*")
+    assert refused.code in {1, 2}
+    assert code in refused.err
+    assert "hush" not in refused.err
+
+
+def test_a_cluster_that_does_not_answer_is_told(run_command: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_CONNECT", "http://localhost:1")
+    refused = run_command("cdc", "list")
+    assert refused.code == 1
+    assert "connect.unavailable" in refused.err
