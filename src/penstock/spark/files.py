@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import IO, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from penstock.errors import QueryInterrupted
+
+_LOCK_SECONDS = 30.0
+_LOCK_PAUSE = 0.01
 
 
 class FoundFile(NamedTuple):
@@ -35,6 +40,10 @@ class Files(Protocol):
         """Put a file there as a whole, in the place of one that may be there."""
         ...
 
+    def create(self, path: str, data: bytes) -> bool:
+        """Put a file there as a whole unless one is there; of several who try at once, one gets True."""
+        ...
+
     def below(self, directory: str) -> list[FoundFile]:
         """Every file below a directory, at any depth, by name; none if it is not there."""
         ...
@@ -45,6 +54,13 @@ class Files(Protocol):
 
     def remove(self, path: str) -> None:
         """Remove a file, or a directory with all that is in it, if it is there."""
+        ...
+
+    def lock(self, path: str) -> AbstractContextManager[None]:
+        """Keep everybody else out who locks the same path, for as long as the block or this process lasts.
+
+        An object store has no locks, so nobody may rely on them there.
+        """
         ...
 
 
@@ -71,15 +87,17 @@ class LocalFiles:
 
     def write(self, path: str, data: bytes) -> None:
         """As the protocol says; the bytes are on the disk before the name is."""
-        target = local_path(path)
-        new = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.new")
-        with told(path):
-            target.parent.mkdir(parents=True, exist_ok=True)
+        with told(path), _written(local_path(path), data) as new:
+            new.replace(local_path(path))
+
+    def create(self, path: str, data: bytes) -> bool:
+        """As the protocol says: a link is made by one only."""
+        with told(path), _written(local_path(path), data) as new:
             try:
-                _write_durably(new, data)
-                new.replace(target)
-            finally:
-                new.unlink(missing_ok=True)
+                local_path(path).hardlink_to(new)
+            except FileExistsError:
+                return False
+        return True
 
     def below(self, directory: str) -> list[FoundFile]:
         """As the protocol says."""
@@ -108,6 +126,17 @@ class LocalFiles:
             else:
                 target.unlink(missing_ok=True)
 
+    @contextmanager
+    def lock(self, path: str) -> Iterator[None]:
+        """As the protocol says; who waits for too long is told."""
+        target = local_path(path)
+        with told(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            file = target.open("ab")
+        with file:
+            _lock(file, path)
+            yield
+
 
 @contextmanager
 def told(path: str) -> Iterator[None]:
@@ -118,6 +147,32 @@ def told(path: str) -> Iterator[None]:
         raise QueryInterrupted(
             f"{path}: {error.strerror or error}", hint="is there room, and the right to write?"
         ) from error
+
+
+@contextmanager
+def _written(target: Path, data: bytes) -> Iterator[Path]:
+    """The bytes in a file beside the target, which is gone afterwards."""
+    new = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.new")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _write_durably(new, data)
+        yield new
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _lock(file: IO[bytes], path: str) -> None:
+    give_up = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > give_up:
+                hint = "is a pipeline or a compaction stopped in its middle?"
+                raise QueryInterrupted(f"{path} is locked for {_LOCK_SECONDS:g} s", hint=hint) from error
+            time.sleep(_LOCK_PAUSE)
+        else:
+            return
 
 
 def _write_durably(path: Path, data: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import QueryInterrupted
 from penstock.spark.files import Files, FoundFile, LocalFiles, is_local
+
+_THERE_ALREADY = ("FileAlreadyExistsException", "RemoteFileChangedException")
 
 
 def files_at(location: str, session: SparkSession) -> Files:
@@ -26,6 +28,7 @@ class HadoopFiles:
         self._conf: Any = session._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
         with _told(location):
             self._system = self._path(location).getFileSystem(self._conf)
+        self._stores_objects = location.startswith("s3a:")
 
     def read(self, path: str) -> bytes | None:
         """As the protocol says."""
@@ -39,18 +42,26 @@ class HadoopFiles:
                 stream.close()
 
     def write(self, path: str, data: bytes) -> None:
-        """As the protocol says: Spark's own way to write the files of its checkpoints."""
-        managers = self._java.org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+        """As the protocol says: an object appears as a whole, other files by Spark's way to write checkpoints."""
         with _told(path):
             target = self._path(path)
-            self._system.mkdirs(target.getParent())
-            stream = managers.create(target, self._conf).createAtomic(target, True)
-            try:
-                stream.write(data)
-            except Py4JJavaError:
-                stream.cancel()
-                raise
-            stream.close()
+            stream = self._system.create(target, True) if self._stores_objects else self._atomic(target, replace=True)
+            _finish(stream, data)
+
+    def create(self, path: str, data: bytes) -> bool:
+        """As the protocol says; S3 is asked to refuse the object if there is one."""
+        target = self._path(path)
+        try:
+            with _told(path):
+                if self._system.exists(target):
+                    return False
+                stream = self._new_object(target) if self._stores_objects else self._atomic(target, replace=False)
+                _finish(stream, data)
+        except QueryInterrupted as refusal:
+            if any(told in refusal.message for told in _THERE_ALREADY):
+                return False
+            raise
+        return True
 
     def below(self, directory: str) -> list[FoundFile]:
         """As the protocol says."""
@@ -82,8 +93,31 @@ class HadoopFiles:
         with _told(path):
             self._system.delete(self._path(path), True)
 
+    def lock(self, path: str) -> AbstractContextManager[None]:  # noqa: ARG002 - there is nothing to lock
+        """As the protocol says: none."""
+        return nullcontext()
+
+    def _atomic(self, target: Any, *, replace: bool) -> Any:  # noqa: ANN401 - objects of Java
+        managers = self._java.org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+        self._system.mkdirs(target.getParent())
+        return managers.create(target, self._conf).createAtomic(target, replace)
+
+    def _new_object(self, target: Any) -> Any:  # noqa: ANN401 - as above
+        builder = self._system.createFile(target).create().recursive()
+        return builder.must("fs.option.create.conditional.overwrite", "true").build()
+
     def _path(self, path: str) -> Any:  # noqa: ANN401 - an object of Java
         return self._java.org.apache.hadoop.fs.Path(path)
+
+
+def _finish(stream: Any, data: bytes) -> None:  # noqa: ANN401 - an object of Java
+    """Write and close, which is when a file appears; one that cannot be written does not."""
+    try:
+        stream.write(data)
+    except Py4JJavaError:
+        stream.cancel() if hasattr(stream, "cancel") else stream.abort()
+        raise
+    stream.close()
 
 
 @contextmanager

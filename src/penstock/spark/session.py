@@ -34,8 +34,7 @@ _DEFAULTS: Mapping[str, str] = {
     # A batch is committed by the ledger, so its tasks may put their files in place at once.
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    # Without the side files of checksums, which no other reader of a table knows.
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    # Without the side files of checksums, which no other reader of a table knows; see also `_without_checksums`.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
 }
 
@@ -67,7 +66,7 @@ def start_session(
         builder = builder.config(key, value)
     try:
         with _environment(java_home):
-            return builder.getOrCreate()
+            return _without_checksums(builder.getOrCreate())
     except RuntimeError as error:
         raise QueryFailed(f"Spark does not start: {error}", hint="see the lines above from Java") from error
 
@@ -84,6 +83,15 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
         **{key: _text(value) for key, value in conf.items()},
         "spark.driver.extraJavaOptions": _java_options(conf),
     }
+
+
+def _without_checksums(session: SparkSession) -> SparkSession:
+    """Tell Hadoop's local files; another class in their place would break S3's, which keep blocks in local files."""
+    conf = session._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no public way to Hadoop's settings
+    local = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf)  # type: ignore[union-attr]  # noqa: SLF001 - as above
+    local.setWriteChecksum(False)
+    local.setVerifyChecksum(False)
+    return session
 
 
 def artifact(jar: Path) -> str:

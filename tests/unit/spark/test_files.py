@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,30 @@ def test_a_file_is_read_as_it_was_written(files: Files, tmp_path: Path) -> None:
     files.write(path, b"\x00one\xff")
     files.write(path, b"\x00two\xff")
     assert files.read(path) == b"\x00two\xff"
+
+
+def test_a_file_is_created_once(files: Files, tmp_path: Path) -> None:
+    path = f"{tmp_path}/deep/down/file"
+    assert files.create(path, b"one")
+    assert not files.create(path, b"two")
+    assert files.read(path) == b"one"
+    assert [found.path for found in files.below(str(tmp_path))] == ["deep/down/file"]
+
+
+def test_of_many_who_create_a_file_one_succeeds(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda number: LocalFiles().create(f"{tmp_path}/file", b"%d" % number), range(50)))
+    assert made.count(True) == 1
+    assert LocalFiles().read(f"{tmp_path}/file") == b"%d" % made.index(True)
+
+
+def test_a_lock_keeps_others_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.spark.files._LOCK_SECONDS", 0.05)
+    path = f"{tmp_path}/lock"
+    with LocalFiles().lock(path), pytest.raises(QueryInterrupted, match="locked"), LocalFiles().lock(path):
+        pass
+    with LocalFiles().lock(f"{tmp_path}/lock"):
+        pass
 
 
 def test_every_file_below_a_directory_is_found(files: Files, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_second_driver_takes_the_query_over(tmp_path: Path) -> None:
 def test_the_last_entry_of_a_ledger_is_found(tmp_path: Path) -> None:
     ledger = Ledger(LocalFiles(), str(tmp_path))
     assert ledger.last() is None
-    entries = [Entry(number, position(number), (Move("from", "to"),)) for number in (9, 10, 11)]
+    entries = [Entry(number, "me", position(number), (Move("from", "to"),)) for number in (9, 10, 11)]
     for entry in entries:
         ledger.add(entry)
     assert ledger.last() == entries[-1]
@@ -64,15 +64,36 @@ def test_the_last_entry_of_a_ledger_is_found(tmp_path: Path) -> None:
 
 def test_a_finished_entry_has_nothing_left_to_move(tmp_path: Path) -> None:
     ledger = Ledger(LocalFiles(), str(tmp_path))
-    entry = Entry(1, position(5), (Move("from", "to"),))
+    entry = Entry(1, "me", position(5), (Move("from", "to"),))
     ledger.add(entry)
     ledger.finish(entry)
-    assert ledger.last() == Entry(1, position(5), ())
+    assert ledger.last() == Entry(1, "me", position(5))
 
 
 def test_a_ledger_forgets_what_was_long_ago(tmp_path: Path) -> None:
     ledger = Ledger(LocalFiles(), str(tmp_path))
     for number in range(50):
-        ledger.finish(Entry(number, position(number), ()))
+        assert ledger.add(Entry(number, "me", position(number)))
     assert len(list(tmp_path.iterdir())) == 20
-    assert ledger.last() == Entry(49, position(49), ())
+    assert ledger.last() == Entry(49, "me", position(49))
+
+
+def test_a_number_is_taken_once(tmp_path: Path) -> None:
+    ledger = Ledger(LocalFiles(), str(tmp_path))
+    assert ledger.add(Entry(1, "me", position(5)))
+    assert not ledger.add(Entry(1, "another", position(5)))
+    assert ledger.last() == Entry(1, "me", position(5))
+
+
+def test_an_entry_that_is_there_because_we_asked_twice_is_ours(tmp_path: Path) -> None:
+    ledger = Ledger(LocalFiles(), str(tmp_path))
+    assert ledger.add(Entry(1, "me", position(5)))
+    assert ledger.add(Entry(1, "me", position(5)))
+
+
+def test_a_number_that_was_forgotten_cannot_be_taken_again(tmp_path: Path) -> None:
+    ledger = Ledger(LocalFiles(), str(tmp_path))
+    for number in range(50):
+        ledger.add(Entry(number, "me", position(number)))
+    assert not ledger.add(Entry(3, "a driver that slept", position(3)))
+    assert ledger.last() == Entry(49, "me", position(49))

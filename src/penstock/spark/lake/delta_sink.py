@@ -1,22 +1,26 @@
 """Rows into a Delta table, exactly once: a batch and the position that it leads to are one commit of the table's log.
 
 A reader of Delta sees all of a batch or nothing. Every commit carries the query's name and position, so after a crash
-the table itself tells how far it is. Delta's own transaction numbers, which only grow, keep a driver that was taken for
-dead from committing after its successor.
+the table itself tells how far it is. Delta takes each of a query's numbers once, so a driver that was taken for dead,
+while its Java was still at work, cannot commit after its successor has begun: that one takes a number first.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import uuid
+from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
+from penstock.errors import LedgerLost, QueryInterrupted
 from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.evolution import conformed
+from penstock.spark.lake.folders import with_folders
 from penstock.spark.lake.layout import writers
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.lake.table_notes import TableNotes, next_notes
@@ -34,6 +38,8 @@ class DeltaSink:
         self._files = files_at(table.lake, session)
         self._table = table
         self._query = query
+        self._owner = uuid.uuid4().hex
+        self._number = 0
         self._notes: TableNotes | None = None
 
     def check(self, schema: T.StructType) -> None:
@@ -41,23 +47,44 @@ class DeltaSink:
         next_notes(self._table, self._read_notes(), without_origin(schema))
 
     def landed(self) -> Position | None:
-        """As the protocol says; Delta leaves nothing half done."""
-        self._notes = self._read_notes()
-        return next(self._positions(), None) if self._notes else None
+        """As the protocol says; Delta leaves nothing half done, and from now on no other driver's batch can land."""
+        self._notes, self._number = self._read_notes(), 0
+        if self._notes is None:
+            return None
+        return self._claim(self._notes.columns)
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""
         plain = rows.drop(KAFKA)
-        return conformed(plain, next_notes(self._table, self._notes, plain.schema).columns)
+        columns = next_notes(self._table, self._notes, plain.schema).columns
+        return with_folders(conformed(plain, columns), self._table.partition_by)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
         """As the protocol says: exactly once."""
-        about = json.dumps({"query": self._query, "end": batch.end.as_data()})
-        writing = formed.coalesce(writers(self._session, batch.size)).write.format("delta").mode("append")
-        with_columns = writing.option("mergeSchema", "true").partitionBy(*self._table.partition_by)
-        once = with_columns.option("txnAppId", self._query).option("txnVersion", batch.number)
-        once.option("userMetadata", about).save(self._table.path)
+        if not self._number and self._claim(formed.schema) is not None:
+            raise QueryInterrupted(f"table {self._table.name} was made by another driver of {self._query}")
+        self._append(formed.coalesce(writers(self._session, batch.size)), self._number + 1, batch.end)
+        self._number += 1
         self._notes = next_notes(self._table, self._notes, formed.schema)
+
+    def _claim(self, columns: T.StructType) -> Position | None:
+        """Take the next number, so that a driver that had it in mind cannot commit any more; gives the position."""
+        nothing = self._session.createDataFrame([], columns)
+        while True:
+            last = self._last_commit()
+            self._append(nothing, last.number + 1, last.end)
+            claimed = self._last_commit()
+            if claimed.owner == self._owner:
+                self._number = claimed.number
+                return claimed.end if claimed.end.offsets else None
+
+    def _append(self, rows: DataFrame, number: int, end: Position) -> None:
+        """Commit rows; Delta does nothing if the number is taken."""
+        about = json.dumps({"query": self._query, "number": number, "owner": self._owner, "end": end.as_data()})
+        writing = rows.write.format("delta").mode("append").partitionBy(*self._table.partition_by)
+        once = writing.option("txnAppId", self._query).option("txnVersion", number)
+        with spark_failures(f"writing table {self._table.name}"):
+            once.option("mergeSchema", "true").option("userMetadata", about).save(self._table.path)
 
     def _read_notes(self) -> TableNotes | None:
         if not self._files.below(f"{self._table.path}/_delta_log"):
@@ -67,23 +94,51 @@ class DeltaSink:
             detail = self._session.sql(f"DESCRIBE DETAIL {delta_path(self._table)}").select("partitionColumns")
             return TableNotes(columns, tuple(detail.collect()[0][0]))
 
-    def _positions(self) -> Iterator[Position]:
-        """The positions of the query's commits, the newest first; all of the log is only read if it has to be."""
-        for limit in (f" LIMIT {_NEWEST}", ""):
-            history = self._session.sql(f"DESCRIBE HISTORY {delta_path(self._table)}{limit}")
-            for (about,) in history.where("userMetadata IS NOT NULL").select("userMetadata").collect():
-                if (position := position_in(about, self._query)) is not None:
-                    yield position
+    def _last_commit(self) -> Commit:
+        """The query's newest commit; all of the log is only read if it has to be."""
+        if not self._files.below(f"{self._table.path}/_delta_log"):
+            return NO_COMMIT
+        with spark_failures(f"reading table {self._table.name}"):
+            for limit in (f" LIMIT {_NEWEST}", ""):
+                history = self._session.sql(f"DESCRIBE HISTORY {delta_path(self._table)}{limit}")
+                notes = history.where("userMetadata IS NOT NULL").select("userMetadata").collect()
+                found = (commit_in(about, self._query) for (about,) in notes)
+                if (newest := next(filter(None, found), None)) is not None:
+                    return newest
+        self._refuse_forgotten()
+        return NO_COMMIT
+
+    def _refuse_forgotten(self) -> None:
+        """A table's log forgets old commits, but not that a query made some."""
+        java: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public way to a table's log
+        log = java.org.apache.spark.sql.delta.DeltaLog.forTable(self._session._jsparkSession, self._table.path)  # noqa: SLF001 - as above
+        if log.unsafeVolatileSnapshot().transactions().contains(self._query):
+            raise LedgerLost(
+                f"table {self._table.name} has records of {self._query}, but its log no longer tells which",
+                hint="give the pipeline another name or table",
+            )
 
 
-def position_in(about: str, query: str) -> Position | None:
-    """The position that a commit's note holds, if it is one of this query's; others may write to the table too."""
+@dataclass(frozen=True)
+class Commit:
+    """What a commit of ours notes: its number, who made it, and the position that it leads to."""
+
+    number: int
+    owner: str
+    end: Position
+
+
+NO_COMMIT = Commit(0, "", Position({}, {}))
+
+
+def commit_in(about: str, query: str) -> Commit | None:
+    """What a commit's note says, if it is one of this query's; others may write to the table too."""
     try:
         data = json.loads(about)
     except ValueError:
         return None
     is_own = isinstance(data, dict) and data.get("query") == query
-    return Position.from_data(data["end"]) if is_own else None
+    return Commit(data["number"], data["owner"], Position.from_data(data["end"])) if is_own else None
 
 
 def delta_path(table: LakeTable) -> str:

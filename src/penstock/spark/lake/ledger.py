@@ -7,14 +7,17 @@ the moves that it lists are finished by whoever finds them unfinished, and its m
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from penstock.spark.files import Files
+from penstock.spark.lake.table import LakeTable
 from penstock.spark.position import Position
 
 _KEPT = 20
+_NAME = re.compile(r"\d{20}\.json")
 
 
 class Move(NamedTuple):
@@ -26,25 +29,32 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One batch: its number, the position that it leads to, and the moves that are not known to be finished."""
+    """One batch: its number, who added it, the position it leads to, and the moves not known to be finished."""
 
     number: int
+    owner: str
     end: Position
-    moves: tuple[Move, ...]
+    moves: tuple[Move, ...] = ()
 
     def to_json(self) -> bytes:
         """The entry as its file has it."""
-        return json.dumps({"number": self.number, "end": self.end.as_data(), "moves": self.moves}).encode()
+        data = {"number": self.number, "owner": self.owner, "end": self.end.as_data(), "moves": self.moves}
+        return json.dumps(data).encode()
 
     @classmethod
     def from_json(cls, text: bytes) -> Entry:
         """The entry of a file."""
         data: Mapping[str, Any] = json.loads(text)
-        return cls(data["number"], Position.from_data(data["end"]), tuple(Move(*move) for move in data["moves"]))
+        moves = tuple(Move(*move) for move in data["moves"])
+        return cls(data["number"], data["owner"], Position.from_data(data["end"]), moves)
 
 
 class Ledger:
-    """Entries by growing numbers; the last one tells the position, the ones before it only the history."""
+    """Entries by growing numbers; the last one tells the position, the ones before it only the history.
+
+    A number is taken once. So of two drivers that go on from the same entry one gets the next number, and the other
+    learns that it is not alone before anything of its batch can be seen.
+    """
 
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
@@ -56,18 +66,29 @@ class Ledger:
         text = self._files.read(f"{self._directory}/{names[-1]}") if names else None
         return Entry.from_json(text) if text else None
 
-    def add(self, entry: Entry) -> None:
-        """Make a batch part of the table."""
-        self._files.write(self._path(entry.number), entry.to_json())
+    def add(self, entry: Entry) -> bool:
+        """Make a batch part of the table, and forget entries of long ago; False if somebody else has gone on."""
+        path, text = self._path(entry.number), entry.to_json()
+        # A store that was asked twice, because its first answer was lost, says of our own entry that it is there.
+        if not self._files.create(path, text) and self._files.read(path) != text:
+            return False
+        names = self._names()
+        for name in names[:-_KEPT]:
+            self._files.remove(f"{self._directory}/{name}")
+        # A number that was taken long ago and forgotten can be taken again, but is not the newest then.
+        return f"{self._directory}/{names[-1]}" == self._path(entry.number)
 
     def finish(self, entry: Entry) -> None:
-        """Note that all moves of an entry are finished, and forget entries of long ago."""
+        """Note that all moves of an entry are finished."""
         self._files.write(self._path(entry.number), replace(entry, moves=()).to_json())
-        for name in self._names()[:-_KEPT]:
-            self._files.remove(f"{self._directory}/{name}")
 
     def _names(self) -> list[str]:
-        return [found.path for found in self._files.below(self._directory) if found.path.endswith(".json")]
+        return [found.path for found in self._files.below(self._directory) if _NAME.fullmatch(found.path)]
 
     def _path(self, number: int) -> str:
         return f"{self._directory}/{number:020}.json"
+
+
+def ledger_of(table: LakeTable, query: str) -> str:
+    """Where the entries of one query and one table are."""
+    return f"{table.state(query)}/ledger"

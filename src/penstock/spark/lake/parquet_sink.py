@@ -16,16 +16,20 @@ of a batch, but never a row twice.
 
 from __future__ import annotations
 
+import uuid
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.errors import LedgerLost
+from penstock.errors import LedgerLost, TakenOver
 from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.files import FoundFile
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.evolution import conformed
+from penstock.spark.lake.file_names import file_name, writer_of
+from penstock.spark.lake.folders import with_folders
 from penstock.spark.lake.layout import Layout, writers
-from penstock.spark.lake.ledger import Entry, Ledger, Move
+from penstock.spark.lake.ledger import Entry, Ledger, Move, ledger_of
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.lake.table_notes import TableNotes, next_notes, read_notes, write_notes
 from penstock.spark.position import Position
@@ -39,8 +43,11 @@ class ParquetSink:
         self._files = files_at(table.lake, session)
         self._table = table
         self._query = query
-        self._staging = f"{table.state(query)}/staging"
-        self._ledger = Ledger(self._files, f"{table.state(query)}/ledger")
+        self._all_staging = f"{table.state(query)}/staging"
+        self._owner = uuid.uuid4().hex
+        self._staging = f"{self._all_staging}/{self._owner}"
+        self._ledger = Ledger(self._files, ledger_of(table, query))
+        self._number = 0
         self._notes: TableNotes | None = None
         self._layout = Layout(table.target_bytes)
 
@@ -49,29 +56,41 @@ class ParquetSink:
         next_notes(self._table, read_notes(self._files, self._table), without_origin(schema))
 
     def landed(self) -> Position | None:
-        """As the protocol says."""
+        """As the protocol says; from now on no other driver's batch can land, and what it staged is removed."""
+        while True:
+            last = self._ledger.last()
+            if last is None:
+                self._refuse_unknown_files()
+            elif last.moves:
+                self._move(last)
+            claim = Entry(last.number + 1 if last else 1, self._owner, last.end if last else Position({}, {}))
+            if self._ledger.add(claim):
+                break
+        self._number = claim.number
+        self._files.remove(self._all_staging)
         self._notes = read_notes(self._files, self._table)
-        entry = self._ledger.last()
-        if entry is None:
-            self._refuse_unknown_files()
-        elif entry.moves:
-            self._move(entry)
-        self._files.remove(self._staging)
-        return entry.end if entry else None
+        return claim.end if claim.end.offsets else None
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""
         plain = rows.drop(KAFKA)
-        return conformed(plain, next_notes(self._table, self._notes, plain.schema).columns)
+        columns = next_notes(self._table, self._notes, plain.schema).columns
+        return with_folders(conformed(plain, columns), self._table.partition_by)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
         """As the protocol says: exactly once."""
         self._note_columns(formed.schema)
-        staged = self._stage(formed, batch)
-        entry = Entry(batch.number, batch.end, tuple(self._moves(staged, batch)))
-        self._ledger.add(entry)
+        number = self._number + 1
+        staged = self._stage(formed, f"{self._staging}/{number}", batch.size)
+        entry = Entry(number, self._owner, batch.end, tuple(self._moves(staged, number)))
+        if not self._ledger.add(entry):
+            raise TakenOver(
+                f"another driver writes to table {self._table.name} for {self._query}",
+                hint="stop one of the two; a query is run by one driver at a time",
+            )
         self._move(entry)
-        self._files.remove(f"{self._staging}/{batch.number}")
+        self._number = number
+        self._files.remove(f"{self._staging}/{number}")
 
     def _note_columns(self, schema: T.StructType) -> None:
         notes = next_notes(self._table, self._notes, schema)
@@ -79,30 +98,30 @@ class ParquetSink:
             write_notes(self._files, self._table, notes)
             self._notes = notes
 
-    def _stage(self, rows: DataFrame, batch: Batch) -> list[FoundFile]:
-        place = f"{self._staging}/{batch.number}"
-        writing = rows.coalesce(writers(rows.sparkSession, batch.size)).write.partitionBy(*self._table.partition_by)
-        writing.option("maxRecordsPerFile", self._layout.rows_per_file).parquet(place)
+    def _stage(self, rows: DataFrame, place: str, size: int) -> list[FoundFile]:
+        writing = rows.coalesce(writers(rows.sparkSession, size)).write.partitionBy(*self._table.partition_by)
+        writing.option("maxRecordsPerFile", self._layout.rows_per_file).mode("overwrite").parquet(place)
         staged = [found for found in self._files.below(place) if _is_data(found.path)]
-        self._layout.learn(sum(found.size for found in staged), batch.size)
+        self._layout.learn(sum(found.size for found in staged), size)
         return staged
 
-    def _moves(self, staged: list[FoundFile], batch: Batch) -> list[Move]:
+    def _moves(self, staged: list[FoundFile], number: int) -> list[Move]:
         return [
             Move(
-                f"{self._staging}/{batch.number}/{found.path}",
-                f"{self._table.path}/{_folder(found.path)}{_file_name(self._query, batch.number, index)}",
+                f"{self._staging}/{number}/{found.path}",
+                f"{self._table.path}/{_folder(found.path)}{file_name(self._query, number, index)}",
             )
             for index, found in enumerate(staged)
         ]
 
     def _move(self, entry: Entry) -> None:
-        for move in entry.moves:
-            self._files.move(*move)
+        with self._files.lock(self._table.lock):
+            for move in entry.moves:
+                self._files.move(*move)
         self._ledger.finish(entry)
 
     def _refuse_unknown_files(self) -> None:
-        own = [found.path for found in self._files.below(self._table.path) if _is_own(found.path, self._query)]
+        own = [found.path for found in self._files.below(self._table.path) if writer_of(found.path) == self._query]
         if own:
             raise LedgerLost(
                 f"table {self._table.name} has {len(own)} files of {self._query}, but their ledger is gone",
@@ -111,16 +130,8 @@ class ParquetSink:
 
 
 def _is_data(path: str) -> bool:
-    return path.endswith(".parquet") and not any(piece.startswith(("_", ".")) for piece in path.split("/"))
+    return path.endswith(".parquet") and not path.startswith("_temporary/")
 
 
 def _folder(path: str) -> str:
     return path[: path.rfind("/") + 1]
-
-
-def _file_name(query: str, number: int, index: int) -> str:
-    return f"part-{query}-{number}-{index:04}.parquet"
-
-
-def _is_own(path: str, query: str) -> bool:
-    return path[path.rfind("/") + 1 :].startswith(f"part-{query}-")

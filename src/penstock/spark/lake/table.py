@@ -42,6 +42,11 @@ class LakeTable:
         """The directory of our notes about the table."""
         return f"{self.lake.rstrip('/')}/{INTERNAL}/{self.name}"
 
+    @property
+    def lock(self) -> str:
+        """The file that is locked by whoever changes which files readers see."""
+        return f"{self.internal}/lock"
+
     def state(self, query: str) -> str:
         """The directory in which one query keeps its state for this table."""
         return f"{self.internal}/queries/{query}"

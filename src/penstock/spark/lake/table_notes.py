@@ -10,6 +10,7 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 from penstock.errors import ConfigError, Problem
 from penstock.spark.files import Files
 from penstock.spark.lake.evolution import evolved
+from penstock.spark.lake.folders import folder_problems
 from penstock.spark.lake.table import LakeTable
 
 
@@ -38,12 +39,9 @@ def write_notes(files: Files, table: LakeTable, notes: TableNotes) -> None:
 
 def next_notes(table: LakeTable, known: TableNotes | None, rows: T.StructType) -> TableNotes:
     """The notes after rows of this schema; refuses columns that do not fit, and other folders than before."""
-    missing = [name for name in table.partition_by if name not in rows.names]
-    if missing:
-        hint = f"the rows have {', '.join(rows.names)}"
-        raise ConfigError(
-            [Problem(f"table {table.name}", f"there is no column {', '.join(missing)} to partition by", hint)]
-        )
+    problems = [Problem(f"table {table.name}", each) for each in folder_problems(table.partition_by, rows)]
+    if problems:
+        raise ConfigError(problems)
     if known is not None and known.partition_by != table.partition_by:
         before, now = (", ".join(names) or "nothing" for names in (known.partition_by, table.partition_by))
         hint = "folders cannot change; write to a new table"

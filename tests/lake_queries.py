@@ -1,0 +1,150 @@
+"""Queries from a topic of events into a lake, and readers of its tables that know nothing of Spark."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from penstock.config import Settings
+from penstock.errors import PenstockError
+from penstock.spark.batch import BatchPath, FailureMode
+from penstock.spark.dead_letters import DeadLetters
+from penstock.spark.json_rows import JsonRows
+from penstock.spark.json_shape import shape_of_ddl
+from penstock.spark.kafka_source import KafkaSource, OnDataLoss
+from penstock.spark.lake.delta_sink import DeltaSink
+from penstock.spark.lake.parquet_sink import ParquetSink
+from penstock.spark.lake.table import LakeTable
+from penstock.spark.query import Query, QuerySpec
+from penstock.spark.transforms import Transform, chain
+
+LakeFormat = Literal["parquet", "delta"]
+DDL = "id BIGINT NOT NULL, kind STRING, day STRING"
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A lake, a table in it, and the query that fills the table from a topic."""
+
+    spark: SparkSession
+    settings: Settings
+    topic: str
+    location: str
+    format: LakeFormat
+    state: str
+    table: str = "events"
+    ddl: str = DDL
+    partition_by: tuple[str, ...] = ("kind", "day")
+    target_bytes: int = 128 * 1024 * 1024
+    max_records: int = 1_000_000
+    on_data_loss: OnDataLoss = "stop"
+    failure_mode: FailureMode = "CONTINUE"
+    transform: Transform = field(default_factory=lambda: chain([]))
+    pipeline: str = field(default_factory=lambda: f"pipeline-{uuid.uuid4().hex[:8]}")
+
+    def but(self, **changes: Any) -> Lake:
+        """The same with something changed."""
+        return replace(self, **changes)
+
+    @property
+    def path(self) -> str:
+        """The directory of the table."""
+        return f"{self.location}/{self.table}"
+
+    @property
+    def lake_table(self) -> LakeTable:
+        """The table as sinks take it."""
+        return LakeTable(self.location, self.table, self.partition_by, self.target_bytes)
+
+    def dead_letters(self) -> DeadLetters:
+        """Where refused messages go."""
+        return DeadLetters(self.settings, f"{self.topic}.dead", self.pipeline)
+
+    def query(self, trigger: str | None = None) -> Query:
+        """A query as a new driver makes it."""
+        kind = ParquetSink if self.format == "parquet" else DeltaSink
+        path = BatchPath(
+            JsonRows(shape_of_ddl(self.ddl)),
+            self.transform,
+            kind(self.spark, self.lake_table, f"{self.pipeline}.lake"),
+            self.dead_letters(),
+            self.failure_mode,
+        )
+        source = KafkaSource(self.settings, (self.topic,), max_records=self.max_records, on_data_loss=self.on_data_loss)
+        return Query(self.spark, QuerySpec(self.pipeline, "lake", source, path, self.state, trigger))
+
+    def run(self) -> Query:
+        """Read everything that is there, as a new driver; raises what the query fails with."""
+        query = self.query()
+        query.start()
+        if (failure := finished(query)) is not None:
+            raise failure
+        return query
+
+    def ids(self) -> list[int]:
+        """The ids in the table as DuckDB sees them, sorted."""
+        return sorted(row["id"] for row in self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All rows of the table, read without Spark."""
+        return read_parquet(self.path) if self.format == "parquet" else read_delta(self.path)
+
+
+def finished(query: Query, seconds: float = 90) -> PenstockError | None:
+    """Wait for the end of a query that reads what is there."""
+    give_up = time.monotonic() + seconds
+    while query.is_active:
+        assert time.monotonic() < give_up, "the query does not end"
+        time.sleep(0.02)
+    return query.ended()
+
+
+def event(number: int, kind: str | None = None, day: str = "2026-11-16", **more: object) -> bytes:
+    """One event as JSON."""
+    given = {"id": number, "kind": kind or ("view" if number % 2 else "click"), "day": day, **more}
+    return json.dumps(given).encode()
+
+
+def events(numbers: Iterable[int]) -> list[bytes]:
+    """Events of two kinds."""
+    return [event(number) for number in numbers]
+
+
+def parquet_files(path: str | Path) -> list[Path]:
+    """What a reader's glob finds."""
+    return sorted(Path(path).glob("**/*.parquet"))
+
+
+def read_parquet(path: str) -> list[dict[str, Any]]:
+    """All rows as DuckDB finds them by a glob; pyarrow has to find as many."""
+    if not parquet_files(path):
+        return []
+    with duckdb.connect() as database:
+        options = "hive_partitioning = true, hive_types_autocast = false, union_by_name = true"
+        rows = _dicts(database.execute(f"SELECT * FROM read_parquet(?, {options})", [f"{path}/**/*.parquet"]))  # noqa: S608 - a constant
+    assert ds.dataset(path, format="parquet").count_rows() == len(rows)
+    return rows
+
+
+def read_delta(path: str, options: dict[str, str] | None = None) -> list[dict[str, Any]]:
+    """All rows as deltalake and DuckDB find them."""
+    if not DeltaTable.is_deltatable(path, options):
+        return []
+    table = DeltaTable(path, storage_options=options).to_pyarrow_dataset()
+    with duckdb.connect() as database:
+        return _dicts(database.register("found", table).execute("SELECT * FROM found"))
+
+
+def _dicts(found: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
