@@ -90,7 +90,7 @@ def _bar_lines(groups: Sequence[Bars], width: int) -> Iterator[str]:
     low, high = min(0.0, *numbers), max(0.0, *numbers)
     value_width = max(len(_shown_number(number)) for number in numbers)
     longest = max(cell_len(_printable(group.label)) for group in groups)
-    label_width = min(longest, max(_LEAST_BAR, int(width * _LABEL_SHARE)))
+    label_width = max(1, min(longest, int(width * _LABEL_SHARE), width - value_width - _LEAST_BAR - 3))
     room = max(_LEAST_BAR, width - label_width - value_width - 3)
     for group in groups:
         label = _fitted(group.label, label_width)

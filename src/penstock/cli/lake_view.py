@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from penstock.cli.answer_view import Row, rows_json, show_rows
+from penstock.cli.answer_view import Row, first_rows, rows_json, show_rows
 from penstock.cli.output import counted, out, right, show_table, text
 from penstock.config.units import show_size
 from penstock.lake.lake import Lake
@@ -47,7 +47,7 @@ def describe(lake: Lake, name: str) -> Described:
     history = table.history(_HISTORY)
     writers = {*lake.writers(name), *(change.writer for change in history if change.writer)}
     with ask(lake, f"FROM {sql_name(table.name)} LIMIT {_SAMPLE_ROWS}") as answer:
-        sample = [tuple(row.values()) for batch in answer.batches() for row in batch.to_pylist()]
+        sample = first_rows(answer, _SAMPLE_ROWS).rows
     return Described(table, table.summary(), answer.columns, sorted(writers), history, sample)
 
 

@@ -68,11 +68,16 @@ def _compact(value: object) -> str:
 
 
 def shown(value: object) -> str:
+    """Foreign text made safe for a terminal and for markup."""
+    return text(printable(value))
+
+
+def printable(value: object) -> str:
     """Foreign text without what could move a terminal's cursor."""
     plain = str(value)
-    if not plain.isprintable():
-        plain = "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in plain)
-    return text(plain)
+    if plain.isprintable():
+        return plain
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in plain)
 
 
 def _local(moment: datetime | None) -> str:

@@ -24,8 +24,8 @@ _POLL_SECONDS = 0.1
 _ROOM_SECONDS = 0.01
 _PURGED_SECONDS = 5.0
 
-_librdkafka = logging.getLogger("penstock.librdkafka")
-_librdkafka.addHandler(logging.NullHandler())
+LOGGER = logging.getLogger("penstock.librdkafka")
+LOGGER.addHandler(logging.NullHandler())
 """What librdkafka says is raised as our errors as well, so it is heard only where logging was set up."""
 
 
@@ -71,7 +71,7 @@ class Outbox:
         self._reports = reports
         self._buffer_timeout = buffer_timeout
         with translated(f"making a producer for {topic}"):
-            self.handle = Handle({**options, "on_delivery": reports.on_report, "logger": _librdkafka})
+            self.handle = Handle({**options, "on_delivery": reports.on_report, "logger": LOGGER})
         self._closed = False
         self._server = Thread(target=self._serve, name=f"penstock-deliveries-{topic}", daemon=True)
         self._server.start()

@@ -13,11 +13,12 @@ import duckdb
 import psutil
 import pyarrow as pa
 
-from penstock.errors import QuestionRefused
+from penstock.errors import LakeUnavailable, PenstockError, QuestionRefused
 from penstock.lake.table import Rows
 from penstock.lake.table_refs import TableRef, table_refs
 
 _MEMORY_SHARE = 0.5
+_GONE = ("FileNotFoundError", "No such file", "NO_SUCH_KEY", "Path does not exist")
 _SPILL = "20GB"
 _BATCH_ROWS = 10_000
 
@@ -30,8 +31,9 @@ class Answer(NamedTuple):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, some thousand at a time; QuestionRefused says what went wrong on the way."""
-        with refusals():
-            yield from self.rows
+        batches = iter(self.rows)
+        while (batch := _next(batches)) is not None:
+            yield batch
 
 
 class Engine:
@@ -107,14 +109,29 @@ class Engine:
             raise
 
 
+def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    """The next batch, or None at the end; what DuckDB says on the way comes through Arrow, as an OSError."""
+    try:
+        with refusals():
+            return next(batches, None)
+    except OSError as error:
+        raise _refusal(error) from error
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
     """Turn what DuckDB says inside the block into ours, with the place that it shows."""
     try:
         yield
     except (duckdb.Error, pa.ArrowException) as error:
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        raise QuestionRefused("\n".join(lines), hint=_hint(error)) from error
+        raise _refusal(error) from error
+
+
+def _refusal(error: Exception) -> PenstockError:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    if any(mark in lines[0] for mark in _GONE):
+        return LakeUnavailable(lines[0], hint="a writer may have replaced a file meanwhile; ask again")
+    return QuestionRefused("\n".join(lines), hint=_hint(error))
 
 
 def _hint(error: Exception) -> str:

@@ -41,6 +41,11 @@ def inventory(files: Iterable[StoredFile]) -> dict[TableName, TableFiles]:
     return dict(sorted((name, table) for name, table in tables.items() if table.data or table.is_delta or table.notes))
 
 
+def is_table_name(name: str) -> bool:
+    """Whether a table can have this name; others lead out of the lake, or to what is not for readers."""
+    return not any(_is_inner(piece) or not piece for piece in name.split("/"))
+
+
 def folders(path: str) -> tuple[tuple[str, str], ...]:
     """The hive-style folders of a path: `Event_Type=View/Day=1/a.parquet` is Event_Type: View, Day: 1."""
     pairs = (piece.partition("=") for piece in path.split("/")[:-1])

@@ -6,7 +6,7 @@ from penstock.config import Settings
 from penstock.config.suggest import did_you_mean
 from penstock.errors import TableNotFound
 from penstock.lake.delta_table import DeltaLakeTable
-from penstock.lake.inventory import TableFiles, TableName, inventory
+from penstock.lake.inventory import TableFiles, TableName, inventory, is_table_name
 from penstock.lake.parquet_table import ParquetTable
 from penstock.lake.store import Store, open_store
 from penstock.lake.table import Table
@@ -38,9 +38,10 @@ class Lake:
 
     def _files(self, name: str) -> TableFiles:
         wanted = TableName(name.strip("/"))
-        near = inventory([*self._store.below(wanted), *self._store.below(f"{INTERNAL}/{wanted}")]) if wanted else {}
-        if wanted in near:
-            return near[wanted]
+        if is_table_name(wanted):
+            near = inventory([*self._store.below(wanted), *self._store.below(f"{INTERNAL}/{wanted}")])
+            if wanted in near:
+                return near[wanted]
         known = inventory(self._store.below())
         for found, files in known.items():
             if found.lower() == wanted.lower():

@@ -38,10 +38,13 @@ class Store:
     delta_options: dict[str, str] = field(default_factory=dict, repr=False)
 
     def below(self, directory: str = "") -> list[StoredFile]:
-        """Every file below a directory, at any depth, by name; none if it is not there."""
+        """Every file below a directory, at any depth, by name; none if it is not there, or a file itself."""
         selector = fs.FileSelector(self.full(directory), recursive=True, allow_not_found=True)
         with told(self.location):
-            found = self.system.get_file_info(selector)
+            try:
+                found = self.system.get_file_info(selector)
+            except NotADirectoryError:
+                return []
         start = len(self.root) + 1
         return sorted(
             StoredFile(info.path[start:], info.size or 0, info.mtime) for info in found if info.type == fs.FileType.File

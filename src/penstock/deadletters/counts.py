@@ -1,0 +1,46 @@
+"""How many dead letters there are, of which pipeline, for which reason, from when to when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from penstock.deadletters.letter import DeadLetter
+
+
+@dataclass
+class Group:
+    """Letters that have the same pipeline, code and origin."""
+
+    letters: str
+    pipeline: str
+    code: str
+    topic: str
+    count: int = 0
+    replayed: int = 0
+    first: str = ""
+    last: str = ""
+
+    def take(self, letter: DeadLetter, *, replayed: bool) -> None:
+        """Count one more."""
+        self.count += 1
+        self.replayed += replayed
+        self.first = min(self.first or letter.failed_at, letter.failed_at)
+        self.last = max(self.last, letter.failed_at)
+
+
+def count_letters(
+    letters: Iterable[DeadLetter], is_replayed: Callable[[DeadLetter], bool], newest: int
+) -> tuple[list[Group], list[DeadLetter]]:
+    """The groups, the largest first, and the newest letters, the newest first."""
+    groups: dict[tuple[str, ...], Group] = {}
+    latest: list[tuple[str, int, DeadLetter]] = []
+    for number, letter in enumerate(letters):
+        key = (letter.place.topic, letter.pipeline, letter.code, letter.origin.topic)
+        groups.setdefault(key, Group(*key)).take(letter, replayed=is_replayed(letter))
+        heappush(latest, (letter.failed_at, number, letter))
+        if len(latest) > newest:
+            heappop(latest)
+    ranked = sorted(groups.values(), key=lambda group: (-group.count, group.letters, group.pipeline, group.code))
+    return ranked, [letter for _, _, letter in sorted(latest, reverse=True)]

@@ -1,0 +1,86 @@
+"""One dead letter: a record that was refused, as it was, and why, when and by whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from penstock.errors import UsageError
+from penstock.events.dead_letter import ERROR_CODE, ERROR_MESSAGE, FAILED_AT, ORIGIN, PIPELINE
+from penstock.events.record import ConsumerRecord, Headers, Offset, Origin, Partition, TopicName
+
+_ABOUT_REFUSAL = "penstock.error."
+_ABOUT_CLIENT = "penstock.client"
+_REFUSAL = frozenset({PIPELINE, FAILED_AT, ORIGIN})
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A refused record; `place` is where the letter stands, `origin` where the record stood.
+
+    A record that never was in its topic, as one that the collector rejected, has -1 as partition and offset.
+    """
+
+    place: Origin
+    origin: Origin
+    pipeline: str
+    code: str
+    message: str
+    failed_at: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+    @property
+    def own_headers(self) -> Headers:
+        """The headers without those that tell of the refusal."""
+        return tuple((name, value) for name, value in self.headers if not _tells_of_refusal(name))
+
+    @property
+    def time(self) -> datetime | None:
+        """When it was refused, if its writer told that in ISO 8601."""
+        try:
+            return datetime.fromisoformat(self.failed_at).astimezone()
+        except ValueError:
+            return None
+
+
+def as_letter(record: ConsumerRecord) -> DeadLetter | None:
+    """The letter that a record is; None for one without an error's code, which is somebody else's."""
+    told = {name: (value or b"").decode("utf-8", "replace") for name, value in record.headers}
+    if ERROR_CODE not in told:
+        return None
+    return DeadLetter(
+        place=record.origin,
+        origin=parse_place(told.get(ORIGIN, "")) or record.origin,
+        pipeline=told.get(PIPELINE, ""),
+        code=told[ERROR_CODE],
+        message=told.get(ERROR_MESSAGE, ""),
+        failed_at=told.get(FAILED_AT, ""),
+        key=record.key,
+        value=record.value,
+        headers=tuple(record.headers),
+    )
+
+
+def parse_place(text: str) -> Origin | None:
+    """`<topic>/<partition>/<offset>`, or None for anything else."""
+    topic, _, rest = text.partition("/")
+    partition, _, offset = rest.partition("/")
+    try:
+        return Origin(TopicName(topic), Partition(int(partition)), Offset(int(offset))) if topic else None
+    except ValueError:
+        return None
+
+
+def place_given(text: str) -> Origin:
+    """The same, where a person has to have given one."""
+    place = parse_place(text)
+    if place is None:
+        hint = "copy it from `penstock deadletters list`: events.dead/0/17"
+        raise UsageError(f"{text!r} is not the place of a record, TOPIC/PARTITION/OFFSET", hint=hint)
+    return place
+
+
+def _tells_of_refusal(name: str) -> bool:
+    return name.startswith((_ABOUT_REFUSAL, _ABOUT_CLIENT)) or name in _REFUSAL

@@ -1,0 +1,108 @@
+"""Sending letters back to where they came from, each once unless it is wanted again.
+
+A letter and its mark are sent in one transaction, so that after a crash either both are there or neither. Every replay
+has the same name for Kafka: one that begins takes the right to send from any before it, and only then looks which
+letters are marked. So two replays at the same time cannot send a letter twice either.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+
+from penstock.config import Settings
+from penstock.deadletters.letter import DeadLetter
+from penstock.deadletters.marks import Marks, prepare_marks, read_marks
+from penstock.events.dead_letter import told_time
+from penstock.kafka.admin import Admin
+from penstock.kafka.cluster import read_cluster
+from penstock.kafka.transactions import Outgoing, TransactionalProducer
+
+REPLAYED_FROM = "penstock.replayed_from"
+
+_NAME = "penstock.replay"
+_AT_ONCE = 500
+
+Letters = Callable[[], Iterator[DeadLetter]]
+"""The letters meant, read anew by each call."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is wanted: the letters, the topics that they are in, the topic that they go to (else each its own)."""
+
+    letters: Letters
+    boxes: Collection[str]
+    to: str | None = None
+    again: bool = False
+
+    def target(self, letter: DeadLetter) -> str:
+        """The topic that a letter goes to."""
+        return self.to or letter.origin.topic
+
+
+@dataclass
+class Tally:
+    """How many letters go, or went, to each topic, and how many were left out because they were replayed before."""
+
+    sent: Counter[str] = field(default_factory=Counter)
+    before: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many in all."""
+        return self.sent.total()
+
+
+def plan_replay(settings: Settings, order: Order) -> Tally:
+    """What a replay would do now; TopicNotFound names a target that is not there."""
+    tally, marks = Tally(), read_marks(settings, order.boxes)
+    for letter in order.letters():
+        _count(tally, letter, order, marks)
+    with Admin(settings) as admin:
+        cluster = read_cluster(admin)
+    for topic in tally.sent:
+        cluster.layouts(topic)
+    return tally
+
+
+def replay(settings: Settings, order: Order, on_progress: Callable[[int], None]) -> Tally:
+    """Send the letters, some hundred in a transaction; what was committed before an error is sent and marked."""
+    prepare_marks(settings)
+    tally = Tally()
+    with closing(TransactionalProducer(settings, _NAME)) as producer:
+        marks = read_marks(settings, order.boxes)
+        wanted = (letter for letter in order.letters() if _count(tally, letter, order, marks))
+        for letters in _some_at_a_time(wanted):
+            now = told_time(datetime.now(UTC))
+            with producer.transaction():
+                for letter in letters:
+                    producer.send(replayed(letter, order.target(letter)))
+                    producer.send(marks.next(letter, order.target(letter), now))
+            on_progress(len(letters))
+    return tally
+
+
+def replayed(letter: DeadLetter, topic: str) -> Outgoing:
+    """The record as it was before it was refused, with the place of its letter in a header."""
+    kept = [(name, value) for name, value in letter.own_headers if name != REPLAYED_FROM]
+    return Outgoing(topic, letter.key, letter.value, [*kept, (REPLAYED_FROM, str(letter.place).encode())])
+
+
+def _count(tally: Tally, letter: DeadLetter, order: Order, marks: Marks) -> bool:
+    """Whether a letter is to be sent."""
+    if marks.of(letter) is not None and not order.again:
+        tally.before += 1
+        return False
+    tally.sent[order.target(letter)] += 1
+    return True
+
+
+def _some_at_a_time(letters: Iterable[DeadLetter]) -> Iterator[list[DeadLetter]]:
+    left = iter(letters)
+    while some := list(islice(left, _AT_ONCE)):
+        yield some

@@ -1,0 +1,87 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from penstock.deadletters.box import Wanted
+from penstock.deadletters.counts import count_letters
+from penstock.deadletters.letter import DeadLetter, as_letter, parse_place, place_given
+from penstock.deadletters.replay import replayed
+from penstock.errors import UsageError
+from penstock.events.dead_letter import dead_letter_headers
+from penstock.events.record import ConsumerRecord, Headers, Offset, Origin, Partition, TopicName
+
+
+def record(offset: int = 7, *, code: str = "record.invalid", own: Headers = (), hour: int = 12) -> ConsumerRecord:
+    headers = dead_letter_headers(
+        own,
+        code=code,
+        message="User_ID: 42 is not a string",
+        pipeline="events",
+        failed_at=datetime(2026, 1, 31, hour, tzinfo=UTC),
+        origin=f"events/0/{offset}",
+    )
+    place = (TopicName("events.dead"), Partition(0), Offset(offset))
+    return ConsumerRecord(b"k", b"v", headers, 0, *place, has_schema=False)
+
+
+def letter(offset: int = 7, *, code: str = "record.invalid", own: Headers = (), hour: int = 12) -> DeadLetter:
+    found = as_letter(record(offset, code=code, own=own, hour=hour))
+    assert found is not None
+    return found
+
+
+def test_a_letter_is_read_from_its_headers() -> None:
+    found = letter(own=[("trace", b"1"), ("none", None)])
+    assert (str(found.place), str(found.origin)) == ("events.dead/0/7", "events/0/7")
+    assert (found.pipeline, found.code, found.message) == ("events", "record.invalid", "User_ID: 42 is not a string")
+    assert found.time == datetime(2026, 1, 31, 12, tzinfo=UTC)
+    assert found.own_headers == (("trace", b"1"), ("none", None))
+
+
+def test_a_record_without_an_error_is_no_letter() -> None:
+    assert as_letter(ConsumerRecord(None, b"v", [("x", b"1")], 0, "t", 0, 0, has_schema=False)) is None
+
+
+def test_a_replayed_record_is_as_it_was_and_tells_of_its_letter() -> None:
+    again = letter(own=[("trace", b"1"), ("penstock.replayed_from", b"events.dead/0/1"), ("penstock.client", b"app")])
+    sent = replayed(again, "events")
+    assert (sent.topic, sent.key, sent.value) == ("events", b"k", b"v")
+    assert sent.headers == [("trace", b"1"), ("penstock.replayed_from", b"events.dead/0/7")]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "matches"),
+    [
+        (Wanted(), True),
+        (Wanted(place=Origin(TopicName("events"), Partition(0), Offset(7))), True),
+        (Wanted(place=Origin(TopicName("events.dead"), Partition(0), Offset(7))), True),
+        (Wanted(place=Origin(TopicName("events"), Partition(0), Offset(8))), False),
+        (Wanted(pipeline="events"), True),
+        (Wanted(pipeline="orders"), False),
+        (Wanted(code="record"), True),
+        (Wanted(code="rec"), False),
+        (Wanted(code="record.invalid", topic="events"), True),
+        (Wanted(topic="orders"), False),
+        (Wanted(since=datetime(2026, 1, 31, 12, tzinfo=UTC)), True),
+        (Wanted(since=datetime(2026, 1, 31, 13, tzinfo=UTC)), False),
+    ],
+)
+def test_letters_are_chosen_by_place_pipeline_code_topic_and_time(wanted: Wanted, matches: bool) -> None:
+    assert wanted.matches(letter()) is matches
+
+
+def test_letters_are_counted_by_reason_with_their_first_and_last_time() -> None:
+    letters = [letter(1, hour=12), letter(2, hour=9), letter(3, code="record.undecodable", hour=15)]
+    groups, newest = count_letters(letters, lambda each: each.place.offset == 2, newest=2)
+    assert [(group.code, group.count, group.replayed, group.first[11:13], group.last[11:13]) for group in groups] == [
+        ("record.invalid", 2, 1, "09", "12"),
+        ("record.undecodable", 1, 0, "15", "15"),
+    ]
+    assert [each.place.offset for each in newest] == [3, 1]
+
+
+@pytest.mark.parametrize("text", ["", "events", "events/0", "events/x/1", "/0/1", "events/0/1/2"])
+def test_a_place_has_three_parts(text: str) -> None:
+    assert parse_place(text) is None
+    with pytest.raises(UsageError, match="TOPIC/PARTITION/OFFSET"):
+        place_given(text)
