@@ -10,6 +10,7 @@ from penstock.actions.clients import Clients
 from penstock.actions.context import PipelineContext
 from penstock.actions.decoding import EventDecoder
 from penstock.actions.failed_events import FailedEvents
+from penstock.actions.filter import Everything, Filter
 from penstock.actions.filters import compile_filter
 from penstock.actions.path import Stages
 from penstock.actions.registry import ACTIONS, TRANSFORMERS, Kind, find_class
@@ -21,7 +22,8 @@ from penstock.schemas import AvroCodec, connect_registry
 
 def assemble(spec: PipelineSpec, clients: Clients, ctx: PipelineContext) -> Stages:
     """Make every part of a pipeline; what an action or a transformer raises while it is made ends the pipeline."""
-    wanted = compile_filter(spec.filter, spec.filters, ctx=ctx)
+    has_filter = spec.filter is not None or spec.filters
+    wanted: Filter = compile_filter(spec.filter, spec.filters, ctx=ctx) if has_filter else Everything()
     codec = AvroCodec(connect_registry(clients.others))
     return Stages(
         decoder=EventDecoder(spec.source.config.routes(), codec, wanted),

@@ -22,6 +22,7 @@ Decode = Callable[[ConsumerRecord], EventEnvelope | None]
 
 _TYPES = {MCL: METADATA_CHANGE_LOG, MCL_TIMESERIES: METADATA_CHANGE_LOG, PE: "PlatformEvent_v1"}
 _json = msgspec.json.Decoder(type=Any)
+_object = msgspec.json.Decoder(type=dict[str, Any])
 
 
 class EventDecoder:
@@ -74,7 +75,11 @@ class EventDecoder:
         event_type = PLATFORM_EVENTS.get(name, name)
         if not self._wants(event_type, payload):
             return None
-        return EventEnvelope(event_type, event_class(event_type)(_payload(payload)), None, record)
+        try:
+            event = event_class(event_type)(_object.decode(payload))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RecordUndecodable(f"the payload of the PlatformEvent is no JSON object: {error}") from error
+        return EventEnvelope(event_type, event, None, record)
 
     def _generic(self, event_type: str) -> Decode:
         def decode(record: ConsumerRecord) -> EventEnvelope | None:
@@ -91,13 +96,6 @@ class EventDecoder:
 
     def _wants(self, event_type: str, data: bytes) -> bool:
         return (self._types is None or event_type in self._types) and self._may_match(event_type, data)
-
-
-def _payload(data: object) -> dict[str, Any]:
-    value = _json_value(data) if isinstance(data, bytes | str) else None
-    if not isinstance(value, dict):
-        raise RecordUndecodable("the payload of the PlatformEvent is no JSON object")
-    return value
 
 
 def _json_value(data: bytes | str) -> object:

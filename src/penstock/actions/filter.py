@@ -34,3 +34,18 @@ class Filter(Protocol):
         UTF-8, enums do not) and JSON for the events out of PlatformEvent; for other types they may be either.
         """
         ...
+
+
+class Everything:
+    """The filter of a pipeline that has none."""
+
+    def matches(self, event: EventEnvelope) -> bool:  # noqa: ARG002 - the seam's signature
+        """It is for every event."""
+        return True
+
+    def event_types(self) -> None:
+        """Of any type."""
+
+    def may_match(self, event_type: str, data: bytes) -> bool:  # noqa: ARG002 - as above
+        """Whatever is in the message."""
+        return True

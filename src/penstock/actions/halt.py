@@ -6,21 +6,28 @@ from threading import Event, Lock
 
 
 class Halt:
-    """Set once by whoever wants the pipeline to end; the first `failure`, if any, is the reason."""
+    """Set once by whoever wants the pipeline to end; the first `failure`, if any, is the reason.
+
+    `is_set` is a plain attribute, since it is looked at for every event.
+    """
 
     def __init__(self) -> None:
+        self.is_set = False
         self.failure: BaseException | None = None
         self._event = Event()
         self._lock = Lock()
-        self.is_set = self._event.is_set
-        self.wait = self._event.wait
 
     def set(self) -> None:
         """End in good order."""
+        self.is_set = True
         self._event.set()
 
     def fail(self, error: BaseException) -> None:
         """End because of this."""
         with self._lock:
             self.failure = self.failure or error
-        self._event.set()
+        self.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end, but not longer than this; whether it has come."""
+        return self._event.wait(seconds)

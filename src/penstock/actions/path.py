@@ -9,6 +9,8 @@ from random import random
 from time import perf_counter, time
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from penstock.actions.failed_events import FailedEvents
 from penstock.actions.filter import Filter
 from penstock.actions.halt import Halt
@@ -40,7 +42,7 @@ class Decoder(Protocol):
         ...
 
 
-class Job(NamedTuple):
+class Job(msgspec.Struct, frozen=True):
     """An event on its way, with its message and its partition's window; or the error that stands in for it."""
 
     record: ConsumerRecord
@@ -185,7 +187,7 @@ class EventPath:
 
     def _end(self, error: BaseException) -> None:
         """End the pipeline, unless it is ending and the event only did not get its turn any more."""
-        if not (self._halt.is_set() and isinstance(error, Transient)):
+        if not (self._halt.is_set and isinstance(error, Transient)):
             self._tracker.stop()
             self._halt.fail(error)
 

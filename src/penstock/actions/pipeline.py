@@ -104,7 +104,7 @@ class Pipeline:
 
     def _carry_all(self, reader: GroupReader, path: EventPath, workers: Workers | None) -> None:
         commits = Commits(self.spec.source.config, reader, self.tracker, self._halt)
-        while self._left and not self._halt.is_set():
+        while self._left and not self._halt.is_set:
             commits.commit_if_due()
             self._look(reader)
             if not self._has_room(workers):
@@ -113,12 +113,12 @@ class Pipeline:
                 records = reader.take(int(min(_BATCH, self._left)), _WAIT_SECONDS)
                 windows = self.tracker.receive(records)
             for record in records:
-                if self._halt.is_set():
+                if self._halt.is_set:
                     break
                 path.begin(record, windows[record.topic, record.partition])
                 commits.commit_if_due()
             self._left -= len(records)
-        self.tracker.wait_room(1, 0 if self._halt.is_set() else self.spec.options.shutdown_timeout)
+        self.tracker.wait_room(1, 0 if self._halt.is_set else self.spec.options.shutdown_timeout)
 
     def _has_room(self, workers: Workers | None) -> bool:
         """Whether more may be read; while it waits, the reader's stand-in keeps the member in the group."""

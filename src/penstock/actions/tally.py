@@ -65,54 +65,51 @@ class Tally:
     def filtered(self, event_type: str) -> None:
         """An event was received that the pipeline is not for."""
         with self._lock:
-            counts = self._of(event_type)
+            counts = self.by_type.get(event_type) or self._new(event_type)
             counts.received += 1
             counts.filtered += 1
 
     def received(self, event_type: str, wait: float) -> None:
         """Work on an event begins."""
         with self._lock:
-            counts = self._of(event_type)
+            counts = self.by_type.get(event_type) or self._new(event_type)
             counts.received += 1
             counts.wait.observe(wait)
 
     def acted(self, event_type: str, seconds: float) -> None:
         """An attempt took so long, and the event is not done by it."""
         with self._lock:
-            self._of(event_type).action.observe(seconds)
+            self._new(event_type).action.observe(seconds)
 
     def done(self, event_type: str, seconds: float) -> None:
         """An event is done, and its last attempt took so long."""
         with self._lock:
-            counts = self._of(event_type)
+            counts = self.by_type.get(event_type) or self._new(event_type)
             counts.done += 1
             counts.action.observe(seconds)
 
     def acknowledged(self, event_type: str) -> None:
         """An event is done that the action had put off."""
         with self._lock:
-            self._of(event_type).done += 1
+            self._new(event_type).done += 1
 
     def dropped(self, event_type: str) -> None:
         """A transformer dropped an event."""
         with self._lock:
-            self._of(event_type).filtered += 1
+            self._new(event_type).filtered += 1
 
     def failed(self, event_type: str) -> None:
         """An event failed for good."""
         with self._lock:
-            self._of(event_type).failed += 1
+            self._new(event_type).failed += 1
 
     def retried(self, event_type: str) -> None:
         """An event is tried again."""
         with self._lock:
-            self._of(event_type).retried += 1
+            self._new(event_type).retried += 1
 
-    def _of(self, event_type: str) -> Counts:
-        counts = self.by_type.get(event_type)
-        if counts is None:
-            counts = self.by_type[event_type] = Counts()
-        return counts
+    def _new(self, event_type: str) -> Counts:
+        return self.by_type.setdefault(event_type, Counts())
 
 
 def total(counts: Iterable[Counts]) -> Counts:

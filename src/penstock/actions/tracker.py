@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from threading import Condition
+from collections.abc import Callable, Iterable, Sequence
+from threading import Condition, Lock
 from time import monotonic
 
 from penstock.events.record import ConsumerRecord, Offset, Origin
@@ -76,14 +76,16 @@ class Tracker:
         self.held = 0
         self.finished = 0
         self._windows: Windows = {}
-        self._changed = Condition()
+        self._lock = Lock()
+        self._changed = Condition(self._lock)
+        self._waiting = 0
         self._in_work: dict[int, tuple[ConsumerRecord, float]] = {}
         self._stopped = False
 
     def receive(self, records: Sequence[ConsumerRecord]) -> Windows:
         """Events were read; the windows of their partitions, which stay theirs if partitions go and come back."""
         found: Windows = {}
-        with self._changed:
+        with self._lock:
             for record in records:
                 slot = (record.topic, record.partition)
                 window = found.get(slot)
@@ -95,7 +97,7 @@ class Tracker:
 
     def begin(self, window: Window, record: ConsumerRecord) -> bool:
         """Whether work on an event may begin: not after its partition went, or after `stop`."""
-        with self._changed:
+        with self._lock:
             if window.closed or self._stopped:
                 return False
             window.working += 1
@@ -104,21 +106,22 @@ class Tracker:
 
     def end(self, window: Window, record: ConsumerRecord, *, done: bool) -> None:
         """Work on an event has ended; if it is not done it holds back its partition until it is acknowledged."""
-        with self._changed:
+        with self._lock:
             window.working -= 1
             del self._in_work[id(record)]
             if done:
                 self._finish(window, record.offset)
-            self._changed.notify_all()
+            if self._waiting:
+                self._changed.notify_all()
 
     def finish(self, window: Window, record: ConsumerRecord) -> None:
         """An event is done that nothing had to be done for."""
-        with self._changed:
+        with self._lock:
             self._finish(window, record.offset)
 
     def acknowledge(self, origin: Origin) -> bool:
         """An event is done, as its action says later; False if that is known, or its partition is gone."""
-        with self._changed:
+        with self._lock:
             window = self._windows.get((origin.topic, origin.partition))
             if window is None or not window.holds(origin.offset):
                 return False
@@ -128,17 +131,17 @@ class Tracker:
 
     def offsets(self) -> Offsets:
         """Where the group may be moved to; `finished` begins again."""
-        with self._changed:
+        with self._lock:
             self.finished = 0
             return {window.partition: window.offset for window in self._windows.values()}
 
     def close(self, partitions: Iterable[PartitionId], timeout: float) -> Offsets:
         """Begin nothing more of these partitions, wait for what is in work, and forget them; how far they came."""
-        with self._changed:
+        with self._lock:
             windows = [self._windows[partition] for partition in partitions if partition in self._windows]
             for window in windows:
                 window.closed = True
-            self._changed.wait_for(lambda: not any(window.working for window in windows), timeout)
+            self._wait_for(lambda: not any(window.working for window in windows), timeout)
             for window in windows:
                 window.gone = True
                 self.held -= len(window)
@@ -147,25 +150,33 @@ class Tracker:
 
     def stop(self) -> None:
         """Begin nothing more at all."""
-        with self._changed:
+        with self._lock:
             self._stopped = True
             self._changed.notify_all()
 
     def wait_idle(self, timeout: float) -> bool:
         """Wait until nothing is in work; whether that is so."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._in_work, timeout)
+        with self._lock:
+            return self._wait_for(lambda: not self._in_work, timeout)
 
     def wait_room(self, limit: int, timeout: float) -> bool:
         """Wait until fewer events than `limit` are held; whether that is so."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self.held < limit or self._stopped, timeout)
+        with self._lock:
+            return self.held < limit or self._wait_for(lambda: self.held < limit or self._stopped, timeout)
 
     def in_work(self) -> list[tuple[Origin, float]]:
         """The events in work, and for how many seconds each is."""
-        with self._changed:
+        with self._lock:
             now = monotonic()
             return [(record.origin, now - since) for record, since in self._in_work.values()]
+
+    def _wait_for(self, state: Callable[[], bool], timeout: float) -> bool:
+        """Wait for a state; that somebody waits is counted, since telling nobody costs every event."""
+        self._waiting += 1
+        try:
+            return self._changed.wait_for(state, timeout)
+        finally:
+            self._waiting -= 1
 
     def _finish(self, window: Window, offset: Offset) -> None:
         if not window.gone:
