@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from penstock.cli.options import settings
-from penstock.cli.output import counted, err, show_error, text
-from penstock.cli.run_files import DataOptions
+from penstock.cli.options import loaded_settings
+from penstock.cli.output import counted, err, out, show_error, text
+from penstock.cli.run_files import DataOptions, given_settings
 from penstock.cli.run_view import shown
 from penstock.cli.signals import stops_by_signal
 from penstock.cli.stack_view import shown_download
@@ -19,15 +19,21 @@ from penstock.local.jars import JarCache
 from penstock.local.java import spark_java_home
 from penstock.pipelines.driver import Driver, open_driver
 from penstock.pipelines.pipeline import Pipeline, read_pipelines
+from penstock.pipelines.submit_line import Submission
 from penstock.spark.metrics import serve_metrics
 from penstock.spark.runner import Runner
 
 
 def run(files: Sequence[YamlFile], options: DataOptions) -> int:
     """Run every file's pipeline until all have ended; the exit code."""
-    chosen = settings(metrics_port=options.metrics_port)
-    pipelines = read_pipelines(files)
+    loaded = loaded_settings(metrics_port=options.metrics_port)
+    chosen, pipelines = loaded.settings, read_pipelines(files)
     jars, java_home = fetch_spark(chosen, pipelines)
+    if options.print_submit is not None:
+        for line in Submission(pipelines, chosen, given_settings(loaded), jars, options.print_submit).lines():
+            out.out(line)
+        return 0
+    err.print("starting Spark")
     with open_driver(pipelines, chosen, java_home=java_home, jars=jars) as driver:
         driver.check()
         if options.check:

@@ -16,6 +16,7 @@ from penstock.errors import ConfigError, Problem, UsageError
 
 Kind = Literal["action", "data"]
 SubmitTarget = Literal["yarn", "kubernetes"]
+"""As `penstock.pipelines.submit_line` has it, named here so that actions start without Spark."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,13 @@ def kind_of(files: Sequence[YamlFile]) -> Kind:
 
 def file_environment(loaded: LoadedSettings) -> dict[str, str]:
     """The variables that files may use: `PENSTOCK_BOOTSTRAP` is the setting, also where an option or a file gave it."""
+    return {**os.environ, **given_settings(loaded)}
+
+
+def given_settings(loaded: LoadedSettings) -> dict[str, str]:
+    """The plain settings that somebody gave, as variables."""
     given = {name: value for name, value in loaded.settings if name in loaded.sources}
-    ours = {f"{PREFIX}{name.upper()}": _text(value) for name, value in given.items() if isinstance(value, _PLAIN)}
-    return {**os.environ, **ours}
+    return {f"{PREFIX}{name.upper()}": _text(value) for name, value in given.items() if isinstance(value, _PLAIN)}
 
 
 _PLAIN = (str, int, float, Path, SecretStr)
