@@ -56,7 +56,7 @@ class Submission:
 
     def lines(self) -> Iterator[str]:
         """What to see to first, as comments and a command, and then the line itself."""
-        yield "# the driver and the executors need Python with penstock installed, or an environment packed by venv-pack"
+        yield "# driver and executors need Python with penstock installed, or an environment packed by venv-pack"
         places = (self.settings.lake, *(pipeline.state(self.settings) for pipeline in self.pipelines))
         if any(is_local(place) for place in places):
             yield "# the lake is a local path: name one that all nodes share, by PENSTOCK_LAKE=s3a://bucket/path"

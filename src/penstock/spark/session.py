@@ -65,7 +65,7 @@ def start_session(
     for key, value in options.items():
         builder = builder.config(key, value)
     try:
-        with _environment(java_home):
+        with _environment(java_home, is_local=master.startswith("local")):
             return _without_checksums(builder.getOrCreate())
     except RuntimeError as error:
         raise QueryFailed(f"Spark does not start: {error}", hint="see the lines above from Java") from error
@@ -120,9 +120,9 @@ def _text(value: object) -> str:
 
 
 @contextmanager
-def _environment(java_home: Path) -> Iterator[None]:
-    """What Spark's launcher reads from the environment, for as long as it starts."""
-    wanted = {"JAVA_HOME": str(java_home), "SPARK_LOCAL_IP": "127.0.0.1"}
+def _environment(java_home: Path, *, is_local: bool) -> Iterator[None]:
+    """What Spark's launcher reads from the environment, for as long as it starts; a cluster must reach its driver."""
+    wanted = {"JAVA_HOME": str(java_home), **({"SPARK_LOCAL_IP": "127.0.0.1"} if is_local else {})}
     before = {key: os.environ.get(key) for key in wanted}
     os.environ.update(wanted)
     try:

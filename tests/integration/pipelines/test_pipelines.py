@@ -1,0 +1,147 @@
+"""Transforms, failure modes, and several files in one driver."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import ConfigError, RecordInvalid
+from tests.integration.conftest import CreateTopic, Fill
+from tests.pipeline_files import PipelineFiles, kafka_sink, kafka_source, sql
+
+NUMBERS = "n INT NOT NULL, text STRING"
+FUNCTIONS = """
+from pyspark.sql import functions as F
+
+def doubled(rows, by=2):
+    return rows.withColumn("n", F.col("n") * by)
+
+def nothing(rows):
+    return None
+
+def broken(rows):
+    raise ValueError("out of luck")
+"""
+
+
+def test_files_run_side_by_side_with_every_kind_of_transform(
+    files: PipelineFiles, create_topic: CreateTopic, fill: Fill
+) -> None:
+    topic = create_topic()
+    fill(topic, [b'{"n": %d, "text": "t"}' % number for number in range(4)])
+    (files.directory / "of_mine.py").write_text(FUNCTIONS)
+    source = kafka_source(topic, format="json", schema=NUMBERS)
+    chain = [
+        {"type": "filter", "config": {"condition": "n > 1"}},
+        {"type": "python", "config": {"function": "of_mine:doubled", "arguments": {"by": 10}}},
+        {"type": "rename", "config": {"columns": {"text": "word"}}},
+        {"type": "select", "config": {"columns": ["n", "upper(word) AS word", "1 AS one"]}},
+        {"type": "drop", "config": {"columns": ["one"]}},
+    ]
+    one = files.write(f"{topic}-1", source=source, transform=chain, sinks=[kafka_sink(f"{topic}-a", format="json")])
+    other = sql("SELECT count(*) AS many FROM source")
+    two = files.write(f"{topic}-2", source=source, transform=[other], sinks=[kafka_sink(f"{topic}-b", format="json")])
+    assert files.run(one, two) == {}
+    records = files.records(f"{topic}-a")
+    assert [record.value for record in records] == [b'{"n":20,"word":"T"}', b'{"n":30,"word":"T"}']
+    assert [value for name, value in records[0].headers if name == "penstock.origin"] == [f"{topic}/0/2".encode()]
+    assert [record.value for record in files.records(f"{topic}-b")] == [b'{"many":4}']
+
+
+def test_throw_stops_before_a_bad_record_and_a_restart_meets_it_again(
+    files: PipelineFiles, create_topic: CreateTopic, fill: Fill
+) -> None:
+    topic = create_topic()
+    fill(topic, [b'{"n": 1}'])
+    path = files.write(
+        topic,
+        source=kafka_source(topic, format="json", schema=NUMBERS),
+        sinks=[kafka_sink(f"{topic}-out", format="json")],
+        options={"failure_mode": "THROW"},
+    )
+    assert files.run(path) == {}
+    fill(topic, [b'{"n": "one"}', b'{"n": 2}'])
+    for _ in range(2):
+        ((_, failure),) = files.run(path).items()
+        assert isinstance(failure, RecordInvalid)
+        assert f"{topic}/0/1" in failure.message
+    assert [record.value for record in files.records(f"{topic}-out")] == [b'{"n":1}']
+    assert files.records(f"{topic}.dead") == []
+
+
+def test_a_record_on_which_a_transform_fails_is_a_dead_letter(
+    files: PipelineFiles, create_topic: CreateTopic, fill: Fill
+) -> None:
+    topic = create_topic()
+    fill(topic, [b'{"n": 1}', b'{"n": 0}', b'{"n": 2}'])
+    path = files.write(
+        topic,
+        source=kafka_source(topic, format="json", schema=NUMBERS),
+        transform=[sql("SELECT 10 / n AS share FROM source")],
+        sinks=[kafka_sink(f"{topic}-out", format="json")],
+        options={"dead_letters": f"{topic}-refused"},
+    )
+    assert files.run(path) == {}
+    assert [record.value for record in files.records(f"{topic}-out")] == [b'{"share":10.0}', b'{"share":5.0}']
+    (letter,) = files.records(f"{topic}-refused")
+    assert letter.value == b'{"n": 0}'
+    assert dict(letter.headers)["penstock.error.code"] == b"record.transform"
+
+
+def test_check_finds_the_mistakes_that_only_spark_and_the_cluster_know(
+    files: PipelineFiles, create_topic: CreateTopic, topic: str
+) -> None:
+    create_topic()
+    (files.directory / "of_mine.py").write_text(FUNCTIONS)
+    source = kafka_source(topic, format="json", schema=NUMBERS)
+    columns = [
+        {"type": "kafka", "config": {"topic": f"{topic}-out", "key": "nn"}},
+        {"type": "lake", "config": {"table": "t", "partition_by": ["day"]}},
+    ]
+    plain = [kafka_sink(f"{topic}-out")]
+    wrong = [
+        files.write("topic", source=kafka_source(f"{topic}x", format="raw"), sinks=plain),
+        files.write("ddl", source=kafka_source(topic, format="json", schema="n INTT NOT NULL"), sinks=plain),
+        files.write("avro", source=kafka_source(topic, format="avro"), sinks=plain),
+        files.write("sql", source=source, transform=[sql("SELECT nope FROM source")], sinks=plain),
+        files.write("none", source=source, transform=[_python("of_mine:nothing")], sinks=plain),
+        files.write("raises", source=source, transform=[_python("of_mine:broken")], sinks=plain),
+        files.write("absent", source=source, transform=[_python("of_mine:missing")], sinks=plain),
+        files.write("columns", source=source, sinks=columns),
+    ]
+    with pytest.raises(ConfigError) as refused:
+        files.driver(*wrong).check()
+    said = [str(problem).removeprefix(f"{files.directory}/") for problem in refused.value.problems]
+    expected = [
+        ("topic.yaml:", "source.config.topic: there is no topic", f"did you mean {topic}?"),
+        ("ddl.yaml:", "source.config.schema: ", "INTT"),
+        ("avro.yaml:", "source.config.schema: the registry has no schema under", f"{topic}-value"),
+        ("sql.yaml:", "transform.0.config: ", "nope"),
+        ("none.yaml:", "transform.0.config: of_mine:nothing gives NoneType, not a DataFrame", ""),
+        ("raises.yaml:", "transform.0.config: of_mine:broken: ValueError: out of luck", ""),
+        ("absent.yaml:", "transform.0.config: module of_mine has no function missing", ""),
+        ("columns.yaml:", "sinks.0.config.key: there is no column nn (did you mean n?)", ""),
+        ("columns.yaml:", "sinks.1.config.partition_by.0: there is no column day", "n, text"),
+    ]
+    assert len(said) == len(expected), said
+    for line, parts in zip(said, expected, strict=True):
+        assert all(part in line for part in parts), (line, parts)
+
+
+def test_check_compares_with_the_registry_and_the_table(
+    files: PipelineFiles, create_topic: CreateTopic, fill: Fill
+) -> None:
+    topic = create_topic()
+    fill(topic, [b'{"n": 1}'])
+    source = kafka_source(topic, format="json", schema=NUMBERS)
+    sinks = [kafka_sink(f"{topic}-out"), {"type": "lake", "config": {"table": "t"}}]
+    assert files.run(files.write(topic, source=source, sinks=sinks)) == {}
+    changed = files.write(topic, source=source, transform=[sql("SELECT text AS n FROM source")], sinks=sinks)
+    with pytest.raises(ConfigError) as refused:
+        files.driver(changed).check()
+    registry, table = (str(problem) for problem in refused.value.problems)
+    assert "sinks.0.config: the rows' schema may not follow the versions of" in registry
+    assert "sinks.1.config: table t cannot take these rows: column n is int" in table
+
+
+def _python(function: str) -> dict[str, object]:
+    return {"type": "python", "config": {"function": function}}
