@@ -11,12 +11,17 @@ from penstock.errors import UsageError
 
 
 class Kind(NamedTuple):
-    """A kind of plugin: its name, those built in, the group of its Python entry points, and what a class must have."""
+    """A kind of plugin: its name, those built in, the groups of its Python entry points, and what a class must have."""
 
     name: str
     builtin: dict[str, str]
-    group: str
+    groups: tuple[str, ...]
     methods: tuple[str, ...]
+
+    def entry_points(self) -> dict[str, str]:
+        """What installed packages offer: names, and where their classes are; DataHub's plugins are found as well."""
+        found = [entry for group in self.groups for entry in entry_points(group=group)]
+        return {entry.name: entry.value for entry in reversed(found)}
 
 
 ACTIONS = Kind(
@@ -29,7 +34,7 @@ ACTIONS = Kind(
         "sql": "penstock.actions.builtin.sql:Sql",
         "exec": "penstock.actions.builtin.exec:Exec",
     },
-    "penstock.actions",
+    ("penstock.actions", "datahub_actions.action.plugins"),
     ("create", "act"),
 )
 
@@ -43,20 +48,20 @@ TRANSFORMERS = Kind(
         "map": "penstock.actions.transformers.map:Map",
         "__filter": "penstock.actions.transformers.filter:FilterEvents",
     },
-    "penstock.transformers",
+    ("penstock.transformers", "datahub_actions.transformer.plugins"),
     ("create", "transform"),
 )
 
 FILTERS = Kind(
     "filter",
     {},
-    "penstock.filters",
+    ("penstock.filters", "datahub_actions.filter.plugins"),
     ("create", "matches"),
 )
 
 
 def find_class(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - any class with the kind's methods serves
-    """The class of a built-in name, an entry point, or a `module:Class` of the user's own."""
+    """The class of a built-in name, an entry point, or a `module:Class` (or `module.Class`) of the user's own."""
     found = _load(kind, type_name)
     missing = [method for method in kind.methods if not callable(getattr(found, method, None))]
     if missing:
@@ -69,9 +74,12 @@ def _load(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - as above
     place = kind.builtin.get(type_name, type_name)
     if ":" in place:
         return _imported(place)
-    for entry in entry_points(group=kind.group, name=type_name):
-        return _imported(entry.value)
-    known = [*kind.builtin, *(entry.name for entry in entry_points(group=kind.group))]
+    installed = kind.entry_points()
+    if type_name in installed:
+        return _imported(installed[type_name])
+    if "." in type_name:
+        return _imported(":".join(type_name.rsplit(".", 1)))
+    known = [*kind.builtin, *installed]
     hint = did_you_mean(type_name, known, f"there are {', '.join(known)}, or write module:Class for one of your own")
     raise UsageError(f"there is no {kind.name} of type {type_name}", hint=hint)
 
