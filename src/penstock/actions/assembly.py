@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,7 +14,9 @@ from penstock.actions.decoding import EventDecoder
 from penstock.actions.failed_events import FailedEvents
 from penstock.actions.filter import Everything, Filter
 from penstock.actions.filters import compile_filter
+from penstock.actions.lines import LineDecoder
 from penstock.actions.path import Stages
+from penstock.actions.preview import Preview, PreviewFailures, Tell
 from penstock.actions.registry import ACTIONS, TRANSFORMERS, Kind, find_class
 from penstock.actions.retries import Retries, told
 from penstock.actions.spec import PipelineSpec, Plugin
@@ -20,25 +24,36 @@ from penstock.errors import ActionFailed, PenstockError
 from penstock.schemas import AvroCodec, connect_registry
 
 
-def assemble(spec: PipelineSpec, clients: Clients, ctx: PipelineContext) -> Stages:
+@dataclass(frozen=True)
+class Mode:
+    """What of a run is unusual: it ends after `limit` events, takes `events` from a file, or tells what it would do."""
+
+    limit: int | None = None
+    events: Path | None = None
+    preview: Tell | None = None
+
+
+def assemble(spec: PipelineSpec, clients: Clients, ctx: PipelineContext, mode: Mode) -> Stages:
     """Make every part of a pipeline; what an action or a transformer raises while it is made ends the pipeline."""
     has_filter = spec.filter is not None or spec.filters
     wanted: Filter = compile_filter(spec.filter, spec.filters, ctx=ctx) if has_filter else Everything()
     codec = AvroCodec(connect_registry(clients.others))
+    messages = EventDecoder(spec.source.config.routes(), codec, wanted)
     return Stages(
-        decoder=EventDecoder(spec.source.config.routes(), codec, wanted),
+        decoder=messages if mode.events is None else LineDecoder(messages),
         filter=wanted,
         transformers=[_made(TRANSFORMERS, step, ctx) for step in spec.transform],
-        action=_made(ACTIONS, spec.action, ctx),
+        action=Preview(spec.action.type, mode.preview) if mode.preview else _made(ACTIONS, spec.action, ctx),
         retries=Retries.of(spec.options),
-        failure_mode=spec.options.failure_mode,
-        failed=failed_events(spec, clients, spec.dead_letters),
+        failure_mode="CONTINUE" if mode.preview else spec.options.failure_mode,
+        failed=PreviewFailures(mode.preview) if mode.preview else _failed_events(spec, clients, mode),
     )
 
 
-def failed_events(spec: PipelineSpec, clients: Clients, topic: str | None) -> FailedEvents:
-    """Where the pipeline keeps events that fail."""
+def _failed_events(spec: PipelineSpec, clients: Clients, mode: Mode) -> FailedEvents:
+    """Lines of a file that fail again are kept in the file alone: their messages are in the topic already."""
     directory = spec.options.failed_events_dir or clients.others.data / "actions"
+    topic = spec.dead_letters if mode.events is None else None
     return FailedEvents(spec.name, directory / spec.directory, topic, clients.others)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from time import monotonic
 
 from penstock.actions.halt import Halt
+from penstock.actions.reader import Reader
 from penstock.actions.source_spec import KafkaSource
 from penstock.actions.tracker import Tracker
 from penstock.errors import Transient
-from penstock.kafka.group_reader import GroupReader
 
 _AT_LEAST_EVERY_SECONDS = 1.0
 _PAUSE_SECONDS = 0.2
@@ -27,7 +27,7 @@ class Commits:
     | interval | every `commit_interval` (5) seconds       | the one before | what was done in two intervals      |
     """
 
-    def __init__(self, source: KafkaSource, reader: GroupReader, tracker: Tracker, halt: Halt) -> None:
+    def __init__(self, source: KafkaSource, reader: Reader, tracker: Tracker, halt: Halt) -> None:
         self._how, every = source.commits
         self._every = every if self._how != "interval" else None
         self._seconds = source.commit_interval if self._how == "interval" else _AT_LEAST_EVERY_SECONDS

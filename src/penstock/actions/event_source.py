@@ -18,11 +18,11 @@ class TrackedSource:
 
     def ack(self, event: EventEnvelope, processed: bool = True) -> None:
         """An event that `act` answered with False is done."""
-        if processed and self._tracker.acknowledge(origin_of(event)):
+        if processed and self._tracker.acknowledge(_place_of(event)):
             self._tally.acknowledged(event.event_type)
 
 
-def origin_of(event: EventEnvelope) -> Origin:
+def _place_of(event: EventEnvelope) -> Origin:
     """Where an event stands, by its `meta`."""
     try:
         place = event.meta["kafka"]

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from penstock.actions.failed_events import FailedEvents
 from penstock.actions.filter import Filter
 from penstock.actions.halt import Halt
 from penstock.actions.patience import until_it_passes
@@ -42,6 +41,22 @@ class Decoder(Protocol):
         ...
 
 
+class Failures(Protocol):
+    """Where events are kept that failed for good; both raise if an event is not safe there."""
+
+    def prepare(self) -> None:
+        """Find out before the first event whether events can be kept."""
+        ...
+
+    def write(self, record: ConsumerRecord, event: EventEnvelope | None, event_type: str, error: BaseException) -> None:
+        """Keep an event where people look for it; `event` is None where the message could not be decoded."""
+        ...
+
+    def send(self, record: ConsumerRecord, error: BaseException) -> None:
+        """Keep its message as it is; Transient errors may pass."""
+        ...
+
+
 class Job(msgspec.Struct, frozen=True):
     """An event on its way, with its message and its partition's window; or the error that stands in for it."""
 
@@ -60,7 +75,7 @@ class Stages(NamedTuple):
     action: Any
     retries: Retries
     failure_mode: FailureMode
-    failed: FailedEvents
+    failed: Failures
 
 
 class EventPath:

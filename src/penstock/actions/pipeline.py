@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from math import inf
 from time import monotonic
 
-from penstock.actions.assembly import assemble
+from penstock.actions.assembly import Mode, assemble
 from penstock.actions.clients import Clients, clients_of
 from penstock.actions.committing import Commits
 from penstock.actions.context import PipelineContext
 from penstock.actions.event_source import TrackedSource
 from penstock.actions.halt import Halt
+from penstock.actions.lines import LinesReader
 from penstock.actions.path import EventPath, Stages
+from penstock.actions.preview import Excerpt
+from penstock.actions.reader import Reader
 from penstock.actions.source import open_reader
 from penstock.actions.spec import PipelineSpec
 from penstock.actions.tally import Tally
@@ -21,7 +24,6 @@ from penstock.actions.tracker import Tracker
 from penstock.actions.workers import Workers
 from penstock.config import Settings
 from penstock.errors import PenstockError, Transient
-from penstock.kafka.group_reader import GroupReader
 from penstock.kafka.offsets import Offsets, PartitionId
 from penstock.kafka.rebalance import Callbacks
 
@@ -35,12 +37,9 @@ _log = logging.getLogger(__name__)
 
 
 class Pipeline:
-    """Runs one pipeline on the thread that calls `run`; everything else may be called from any thread.
+    """Runs one pipeline on the thread that calls `run`; everything else may be called from any thread."""
 
-    `limit` ends it after so many events.
-    """
-
-    def __init__(self, spec: PipelineSpec, settings: Settings, *, limit: int | None = None) -> None:
+    def __init__(self, spec: PipelineSpec, settings: Settings, mode: Mode = Mode()) -> None:  # noqa: B008 - immutable
         self.spec = spec
         self.tally = Tally()
         self.tracker = Tracker()
@@ -48,8 +47,9 @@ class Pipeline:
         self.position: Offsets = {}
         self.clients: Clients = clients_of(spec, settings)
         self._halt = Halt()
-        self._left = inf if limit is None else limit
-        self._reader: GroupReader | None = None
+        self._mode = mode
+        self._left = inf if mode.limit is None else mode.limit
+        self._reader: Reader | None = None
         self._looked_at = 0.0
         group_waits = int(self.clients.consumer.kafka.get("max.poll.interval.ms", _GROUP_WAITS_MS)) / 1000
         self._patience = min(spec.options.shutdown_timeout, group_waits / 2)
@@ -62,13 +62,13 @@ class Pipeline:
     @property
     def is_finished(self) -> bool:
         """Whether it has done as many events as it was to do."""
-        return not self._left
+        return not self._left or (self._reader is not None and self._reader.is_exhausted)
 
     def run(self) -> None:
         """Work until `stop` is called; what ends it otherwise is raised."""
         source = TrackedSource(self.tracker, self.tally)
         ctx = PipelineContext(self.spec.name, source, self.clients.others)
-        stages = assemble(self.spec, self.clients, ctx)
+        stages = assemble(self.spec, self.clients, ctx, self._mode)
         try:
             stages.failed.prepare()
             self._read(stages)
@@ -90,8 +90,7 @@ class Pipeline:
         self._close_reader()
 
     def _read(self, stages: Stages) -> None:
-        callbacks = Callbacks(on_revoked=self._revoked, on_lost=self._lost)
-        self._reader = open_reader(self.spec.source.config, self.clients, callbacks)
+        self._reader = self._open()
         path = EventPath(stages, self.tracker, self.tally, self._halt)
         workers = Workers(path, self.spec.options) if self.spec.options.concurrency > 1 else None
         try:
@@ -102,9 +101,17 @@ class Pipeline:
             if workers is not None:
                 workers.close()
 
-    def _carry_all(self, reader: GroupReader, path: EventPath, workers: Workers | None) -> None:
+    def _open(self) -> Reader:
+        source, mode = self.spec.source.config, self._mode
+        if mode.events is not None:
+            return LinesReader(mode.events)
+        if mode.preview is not None:
+            return Excerpt(source, self.clients, newest=mode.limit or _BATCH)
+        return open_reader(source, self.clients, Callbacks(on_revoked=self._revoked, on_lost=self._lost))
+
+    def _carry_all(self, reader: Reader, path: EventPath, workers: Workers | None) -> None:
         commits = Commits(self.spec.source.config, reader, self.tracker, self._halt)
-        while self._left and not self._halt.is_set:
+        while not self.is_finished and not self._halt.is_set:
             commits.commit_if_due()
             self._look(reader)
             if not self._has_room(workers):
@@ -118,7 +125,8 @@ class Pipeline:
                 path.begin(record, windows[record.topic, record.partition])
                 commits.commit_if_due()
             self._left -= len(records)
-        self.tracker.wait_room(1, 0 if self._halt.is_set else self.spec.options.shutdown_timeout)
+        if workers is not None and not self._halt.is_set:
+            workers.wait(self.spec.options.shutdown_timeout)
 
     def _has_room(self, workers: Workers | None) -> bool:
         """Whether more may be read; while it waits, the reader's stand-in keeps the member in the group."""
@@ -128,7 +136,7 @@ class Pipeline:
             return False
         return self.tracker.wait_room(options.buffer, _WAIT_SECONDS)
 
-    def _look(self, reader: GroupReader) -> None:
+    def _look(self, reader: Reader) -> None:
         now = monotonic()
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now

@@ -23,7 +23,7 @@ def open_reader(source: KafkaSource, clients: Clients, callbacks: Callbacks) -> 
     """A reader that stands where the source is to start; TopicNotFound if not one of its topics is there."""
     topics = list(source.routes())
     with Admin(clients.consumer) as admin:
-        partitions = find_partitions(admin, _present(admin, topics))
+        partitions = find_partitions(admin, present_topics(admin, topics))
         if source.stateless:
             starts = starting_offsets(admin, partitions, moment(_stateless_start(source.start)))
             return GroupReader(clients.consumer, topics, None, starts=starts, callbacks=callbacks)
@@ -31,7 +31,8 @@ def open_reader(source: KafkaSource, clients: Clients, callbacks: Callbacks) -> 
     return GroupReader(clients.consumer, topics, clients.group, fallback=clients.fallback, callbacks=callbacks)
 
 
-def _present(admin: Admin, topics: Collection[str]) -> list[str]:
+def present_topics(admin: Admin, topics: Collection[str]) -> list[str]:
+    """Those of the topics that are there; TopicNotFound if not one is."""
     there = read_cluster(admin).topics
     found = [topic for topic in topics if topic in there]
     if not found:

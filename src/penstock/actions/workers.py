@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from threading import Lock
+from threading import Condition
 
 from penstock.actions.lanes import Lanes
 from penstock.actions.path import EventPath, Job
@@ -23,22 +23,30 @@ class Workers:
 
     def __init__(self, path: EventPath, options: Options) -> None:
         self.bytes_held = 0
+        self._jobs = 0
         self._finish = path.finish
         self._lane = _LANES[options.ordering]
-        self._lock = Lock()
+        self._changed = Condition()
         self._lanes: Lanes[Job] = Lanes(options.concurrency, self._work)
         path.hand_over = self.put
         self.close = self._lanes.close
 
     def put(self, job: Job) -> None:
         """Have a job finished, after those before it that it has to wait for."""
-        self._count(len(job.record.value or b""))
+        with self._changed:
+            self._jobs += 1
+            self.bytes_held += len(job.record.value or b"")
         self._lanes.put(self._lane(job.record), job)
+
+    def wait(self, timeout: float) -> None:
+        """Wait until every job is finished."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._jobs, timeout)
 
     def _work(self, job: Job) -> None:
         self._finish(job)
-        self._count(-len(job.record.value or b""))
-
-    def _count(self, size: int) -> None:
-        with self._lock:
-            self.bytes_held += size
+        with self._changed:
+            self._jobs -= 1
+            self.bytes_held -= len(job.record.value or b"")
+            if not self._jobs:
+                self._changed.notify_all()

@@ -9,7 +9,7 @@ import typer
 
 from penstock.cli.options import loaded_settings
 from penstock.cli.run_files import ActionOptions, DataOptions, SubmitTarget, file_environment, kind_of, read_files
-from penstock.errors import UsageError
+from penstock.errors import ConfigError, UsageError
 
 
 def run(
@@ -20,7 +20,7 @@ def run(
         SubmitTarget | None, typer.Option(help="Data: print the spark-submit line for this kind of cluster, and end.")
     ] = None,
     metrics_port: Annotated[
-        int | None, typer.Option(help="Data: serve Prometheus metrics on this port of localhost.")
+        int | None, typer.Option(help="Serve Prometheus metrics, and /healthz of actions, on this port of localhost.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Actions: show what would be done, commit nothing.")
@@ -37,15 +37,18 @@ def run(
     Example: [bold]penstock run events.yaml[/]
     """
     loaded = loaded_settings(metrics_port=metrics_port)
-    found = read_files(files, file_environment(loaded))
-    for_actions = ActionOptions(check=check, dry_run=dry_run, max=max, events=events)
+    found, wrong = read_files(files, file_environment(loaded))
+    for_actions = ActionOptions(check=check, metrics_port=metrics_port, dry_run=dry_run, max=max, events=events)
     for_data = DataOptions(check=check, print_submit=print_submit, metrics_port=metrics_port)
-    if kind_of(found) == "action":
+    kind = kind_of(found)
+    if wrong and kind == "data":
+        raise ConfigError(wrong)
+    if kind == "action":
         _refuse(print_submit is not None, "--print-submit", "data pipelines")
         from penstock.cli import run_actions  # noqa: PLC0415 - actions start without the weight of Spark
 
-        raise typer.Exit(run_actions.run(found, for_actions))
-    _refuse(for_actions != ActionOptions(check=check), "--dry-run, --max and --events", "actions")
+        raise typer.Exit(run_actions.run(found, wrong, for_actions))
+    _refuse(dry_run or max is not None or events is not None, "--dry-run, --max and --events", "actions")
     from penstock.cli import run_data  # noqa: PLC0415 - as above
 
     raise typer.Exit(run_data.run(found, for_data))

@@ -1,38 +1,109 @@
-"""`penstock run` for actions: several files in one process, until they are stopped."""
+"""Actions, run by `penstock run`: several files in one process, until they are stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from threading import Event
 
+from penstock.actions.assembly import Mode
+from penstock.actions.beats import Beats
+from penstock.actions.health import serve_health
 from penstock.actions.loading import is_enabled, load_pipeline
 from penstock.actions.pipeline import Pipeline
-from penstock.actions.runner import Runner
+from penstock.actions.processes import PipelineProcesses
+from penstock.actions.runner import Charge, Runner
 from penstock.actions.spec import PipelineSpec
+from penstock.actions.tally import Counts, total
 from penstock.actions.unit import PipelineThread
+from penstock.actions.vitals import Vitals
+from penstock.cli.log_lines import logged
 from penstock.cli.options import settings
-from penstock.cli.output import show_error
+from penstock.cli.output import counted, err, out, show_error, text
 from penstock.cli.run_files import ActionOptions
-from penstock.cli.signals import ends_by_signal
+from penstock.cli.signals import stops_by_signal
+from penstock.config import Settings
 from penstock.config.yaml_file import YamlFile
+from penstock.errors import ConfigError, Problem
 
 
-def run(files: Sequence[YamlFile], options: ActionOptions) -> int:
-    """Run the actions of these files; the exit code."""
-    specs = _load(files)
-    chosen = settings()
-    charges = [PipelineThread(Pipeline(spec, chosen, limit=options.max)) for spec in specs]
+def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOptions) -> int:
+    """Run the actions of these files until they are stopped; the exit code.
+
+    A file with mistakes does not stop the others, unless there are no others; `wrong` are those of files that could
+    not even be read.
+    """
+    specs = _load(files, wrong, all_must_be_right=options.check)
+    if options.check:
+        err.print(f"{counted(len(specs), 'action')} checked, nothing is wrong")
+        return 0
+    chosen = settings(metrics_port=options.metrics_port)
+    mode = Mode(options.max, options.events, _tell if options.dry_run else None)
+    runner = Runner([_charge(spec, chosen, mode) for spec in specs])
     stop = Event()
-    failures = {}
-    with ends_by_signal():
-        try:
-            failures = Runner(charges).run(stop)
-        except KeyboardInterrupt:
-            pass
+    with logged(), stops_by_signal(stop), _watched(runner, chosen, mode):
+        failures = runner.run(stop)
+    _report(list(runner.vitals()))
     for error in failures.values():
         show_error(error)
     return 1 if failures else 0
 
 
-def _load(files: Sequence[YamlFile]) -> list[PipelineSpec]:
-    return [load_pipeline(file) for file in files if is_enabled(file)]
+def _load(files: Sequence[YamlFile], wrong: Sequence[Problem], *, all_must_be_right: bool) -> list[PipelineSpec]:
+    """The pipelines that are in order and switched on; the mistakes of the others are shown, or raised if all are."""
+    specs: dict[str, PipelineSpec] = {}
+    problems = list(wrong)
+    for file in files:
+        if not is_enabled(file):
+            err.print(f"[yellow]skipped[/] {text(file.path)} says enabled: false")
+            continue
+        try:
+            spec = load_pipeline(file)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        if spec.name in specs:
+            problems.append(Problem(file.place(("name",)), f"name: another file has the name {spec.name} as well"))
+        specs.setdefault(spec.name, spec)
+    if problems and (all_must_be_right or not specs):
+        raise ConfigError(problems)
+    if problems:
+        show_error(ConfigError(problems))
+    return list(specs.values())
+
+
+def _charge(spec: PipelineSpec, chosen: Settings, mode: Mode) -> Charge:
+    if spec.options.workers > 1 and mode == Mode():
+        return PipelineProcesses(spec, chosen)
+    return PipelineThread(Pipeline(spec, chosen, mode))
+
+
+def _tell(line: str) -> None:
+    out.print(text(line))
+
+
+@contextmanager
+def _watched(runner: Runner, chosen: Settings, mode: Mode) -> Iterator[None]:
+    """Serve health and metrics, and send heartbeats, while the block runs; a dry run tells nobody."""
+    close = serve_health(runner.vitals, chosen.metrics_port) if chosen.metrics_port else None
+    if close:
+        err.print(f"health is at http://127.0.0.1:{chosen.metrics_port}/healthz, metrics at /metrics")
+    beats = Beats(runner.vitals, chosen) if mode.preview is None else None
+    try:
+        yield
+    finally:
+        if beats:
+            beats.close()
+        if close:
+            close()
+
+
+def _report(vitals: Sequence[Vitals]) -> None:
+    """What became of the events, when all is over."""
+    for name in dict.fromkeys(each.pipeline for each in vitals):
+        own = [each for each in vitals if each.pipeline == name]
+        found: Counts = total(counts for each in own for counts in each.counts.values())
+        err.print(
+            f"[bold]{text(name)}[/] {own[0].stage}: {counted(found.received, 'event')}, {found.filtered:,} filtered,"
+            f" {found.done:,} done, {found.failed:,} failed, {found.retried:,} retried"
+        )

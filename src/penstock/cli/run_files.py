@@ -24,6 +24,7 @@ class ActionOptions:
     """What may be asked of actions: go through the motions only, end after so many events, take events from a file."""
 
     check: bool = False
+    metrics_port: int | None = None
     dry_run: bool = False
     max: int | None = None
     events: Path | None = None
@@ -38,18 +39,40 @@ class DataOptions:
     metrics_port: int | None = None
 
 
-def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> list[YamlFile]:
-    """Read every file; a ConfigError has the problems of all of them."""
+def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> tuple[list[YamlFile], list[Problem]]:
+    """The files that can be read, and the problems of the others; a ConfigError if not one can be read.
+
+    A file that is switched off has no problems.
+    """
     found: list[YamlFile] = []
     problems: list[Problem] = []
     for path in paths:
         try:
             found.append(read_yaml(path, environment))
         except ConfigError as error:
-            problems += error.problems
-    if problems:
+            off = _switched_off(path)
+            found += [off] if off else []
+            problems += [] if off else error.problems
+    if not found:
         raise ConfigError(problems)
-    return found
+    return found, problems
+
+
+class _AnyVariable(dict[str, str]):
+    """Has every variable, so that a file can be read though some are not set."""
+
+    def get(self, _name: str, default: object = None) -> str:
+        del default
+        return "unset"
+
+
+def _switched_off(path: Path) -> YamlFile | None:
+    """The file if it says `enabled: false`, whatever else is wrong with its variables."""
+    try:
+        file = read_yaml(path, _AnyVariable())
+    except ConfigError:
+        return None
+    return file if str(file.content.get("enabled")).lower() == "false" else None
 
 
 def kind_of(files: Sequence[YamlFile]) -> Kind:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import deque
@@ -13,6 +12,7 @@ from rich import box
 from rich.live import Live
 from rich.table import Table
 
+from penstock.cli.log_lines import logged
 from penstock.cli.output import err, out, right, text
 from penstock.kafka.offsets import Offsets
 from penstock.spark.vitals import QueryStage, Vitals
@@ -78,7 +78,7 @@ def query_line(vitals: Vitals, ends: Offsets, rate: float) -> str:
 @contextmanager
 def shown(readings: Readings) -> Iterator[None]:
     """Show the queries while the block runs; log lines and rows on the screen stand above a live table."""
-    with _logged():
+    with logged():
         if out.is_terminal:
             rates = Rates()
             with Live(get_renderable=lambda: queries_table(readings(), rates), console=out, refresh_per_second=2):
@@ -123,21 +123,3 @@ class _Lines:
             if vitals.stage != stage or (vitals.read > read and now - at >= _LINE_SECONDS):
                 self._said[vitals.name] = (vitals.stage, vitals.read, now)
                 err.print(text(query_line(vitals, ends, rate)))
-
-
-class _ToConsole(logging.Handler):
-    """Puts Penstock's own warnings where a person sees them."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        colour = "red" if record.levelno >= logging.ERROR else "yellow"
-        err.print(f"[{colour}]{record.levelname.lower()}[/] {text(record.getMessage())}")
-
-
-@contextmanager
-def _logged() -> Iterator[None]:
-    logger, handler = logging.getLogger("penstock"), _ToConsole(logging.WARNING)
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)

@@ -46,6 +46,9 @@ class GroupReader:
     One thread takes; any may call the rest.
     """
 
+    is_exhausted = False
+    """A topic may always get more."""
+
     def __init__(
         self,
         settings: Settings,

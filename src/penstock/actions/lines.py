@@ -1,0 +1,144 @@
+"""Events from a file of lines, such as `failed_events.log`, in the place of Kafka."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from penstock.actions.path import Decoder
+from penstock.errors import RecordUndecodable, UsageError
+from penstock.events.envelope import EventEnvelope
+from penstock.events.record import ConsumerRecord, Offset, Partition, TopicName
+from penstock.kafka.offsets import Offsets, PartitionId
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+
+
+class LinesReader:
+    """Gives the lines of a file out as records, those that are in it at the start; the offset is the line's number."""
+
+    is_connected = True
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._end = path.stat().st_size
+            self._file = path.open("rb")
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be read: {error.strerror}", hint="--events names a file of events"
+            ) from error
+        self._name = TopicName(path.name)
+        self._number = 0
+        self.position: Offsets = {}
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all lines were given out."""
+        return self._file.tell() >= self._end
+
+    def steady(self) -> AbstractContextManager[Any]:
+        """Nothing goes or comes here."""
+        return nullcontext()
+
+    def take(self, size: int, wait: float) -> list[ConsumerRecord]:  # noqa: ARG002 - the seam's signature
+        """The next lines."""
+        records: list[ConsumerRecord] = []
+        while len(records) < size and not self.is_exhausted:
+            line = self._file.readline(MAX_LINE_BYTES)
+            self._number += 1
+            if line.strip():
+                records.append(self._record(line))
+        return records
+
+    def done(self, offsets: Offsets) -> None:
+        """Lines before these are done."""
+        self.position = offsets
+
+    def commit(self, *, wait: bool) -> None:
+        """A file is left as it is."""
+
+    def lag(self) -> dict[PartitionId, int]:
+        """Nobody knows how many lines are left."""
+        return {}
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _record(self, line: bytes) -> ConsumerRecord:
+        return ConsumerRecord(_key(line), line, (), None, self._name, Partition(0), Offset(self._number), False)
+
+
+class LineDecoder:
+    """Makes events of such lines; a line that keeps a message as it was has that decoded again, by `messages`."""
+
+    def __init__(self, messages: Decoder) -> None:
+        self._messages = messages
+
+    def decode(self, record: ConsumerRecord) -> EventEnvelope | None:
+        """The event of a line, with its own `meta`."""
+        line = _parsed(record.value)
+        if line.message is None:
+            return EventEnvelope.from_json(record.value)
+        event = self._messages.decode(_message(line))
+        if event is not None:
+            event.meta = line.meta or {}
+        return event
+
+    def type_of(self, record: ConsumerRecord) -> str:
+        """The type that the line names, if it can be read at all."""
+        try:
+            return _parsed(record.value).event_type
+        except RecordUndecodable:
+            return "unreadable"
+
+
+class _Kept(msgspec.Struct):
+    key: str | None = None
+    value: str | None = None
+
+
+class _Line(msgspec.Struct):
+    event_type: str
+    event: dict[str, Any]
+    meta: dict[str, Any] | None = None
+    message: _Kept | None = None
+
+
+def _parsed(line: bytes) -> _Line:
+    try:
+        return msgspec.json.decode(line, type=_Line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordUndecodable(f"the line is no event: {error}") from error
+
+
+def _key(line: bytes) -> bytes | None:
+    """The key of the message that the event came in, so that events of one key stay in order."""
+    try:
+        key = ((_parsed(line).meta or {}).get("kafka") or {}).get("key")
+    except RecordUndecodable:
+        return None
+    return key.encode() if isinstance(key, str) else None
+
+
+def _message(line: _Line) -> ConsumerRecord:
+    kept, place = line.message or _Kept(), (line.meta or {}).get("kafka") or {}
+    try:
+        key, value = (None if text is None else b64decode(text, validate=True) for text in (kept.key, kept.value))
+        return ConsumerRecord(
+            key,
+            value,
+            (),
+            place.get("timestamp"),
+            place["topic"],
+            place["partition"],
+            place["offset"],
+            False,
+        )
+    except (NotBase64, ValueError, KeyError) as error:
+        raise RecordUndecodable(f"the message that the line keeps cannot be read: {error}") from error

@@ -1,0 +1,122 @@
+"""A dry run: real events go the whole way, and at its end it is only told what would be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from time import monotonic
+from typing import Any
+
+from penstock.actions.clients import Clients
+from penstock.actions.retries import told
+from penstock.actions.source import present_topics
+from penstock.actions.source_spec import KafkaSource
+from penstock.events.envelope import EventEnvelope
+from penstock.events.record import ConsumerRecord, GroupName, Offset
+from penstock.kafka.admin import Admin
+from penstock.kafka.group_reader import GroupReader
+from penstock.kafka.offsets import Offsets, PartitionId, committed_offsets, end_offsets, first_offsets
+from penstock.kafka.start import find_partitions, moment, starting_offsets
+
+Tell = Callable[[str], None]
+
+_IDLE_SECONDS = 5.0
+
+
+class Preview:
+    """Stands in for the action."""
+
+    def __init__(self, action: str, tell: Tell) -> None:
+        self._action = action
+        self._tell = tell
+
+    def act(self, event: EventEnvelope) -> None:
+        """Tell what the action would get."""
+        self._tell(f"{self._action} would get {event.as_json()}")
+
+
+class PreviewFailures:
+    """Stands in for where failed events are kept."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+
+    def prepare(self) -> None:
+        """Nothing is written."""
+
+    def write(
+        self,
+        record: ConsumerRecord,
+        event: EventEnvelope | None,  # noqa: ARG002 - the seam's signature
+        event_type: str,
+        error: BaseException,
+    ) -> None:
+        """Tell what would fail, and why."""
+        self._tell(f"{event_type} {record.origin} would fail: {': '.join(told(error))}")
+
+    def send(self, record: ConsumerRecord, error: BaseException) -> None:
+        """Nothing is sent."""
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+class Excerpt:
+    """Reads what the group would read next, up to what is there now, without being a member of it.
+
+    Where the group has no place it begins `newest` records before the end.
+    """
+
+    is_connected = True
+
+    def __init__(self, source: KafkaSource, clients: Clients, newest: int) -> None:
+        with Admin(clients.consumer) as admin:
+            partitions = find_partitions(admin, present_topics(admin, list(source.routes())))
+            self._ends = end_offsets(admin, partitions)
+            if source.start in {"committed", "latest"}:
+                placed = {} if source.stateless else committed_offsets(admin, GroupName(clients.group), partitions)
+                starts = {**_newest(admin, self._ends, newest), **placed}
+            else:
+                starts = starting_offsets(admin, partitions, moment(source.start))
+        self._reader = GroupReader(clients.consumer, list(source.routes()), None, starts=starts)
+        self._left = {place for place, offset in starts.items() if offset < self._ends[place]}
+        self._last = monotonic()
+        self.position: Offsets = {}
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all that was there was given out; offsets that hold no record are not waited for."""
+        return not self._left or monotonic() - self._last > _IDLE_SECONDS
+
+    def steady(self) -> AbstractContextManager[Any]:
+        """Nothing goes or comes here."""
+        return self._reader.steady()
+
+    def take(self, size: int, wait: float) -> list[ConsumerRecord]:
+        """The next records."""
+        records = self._reader.take(size, wait)
+        for record in records:
+            self._last = monotonic()
+            place = PartitionId(record.topic, record.partition)
+            if record.offset + 1 >= self._ends.get(place, 0):
+                self._left.discard(place)
+        return records
+
+    def done(self, offsets: Offsets) -> None:
+        """Nothing is kept."""
+
+    def commit(self, *, wait: bool) -> None:
+        """Nothing is committed."""
+
+    def lag(self) -> dict[PartitionId, int]:
+        """Nobody asks."""
+        return {}
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._reader.close()
+
+
+def _newest(admin: Admin, ends: Offsets, count: int) -> Offsets:
+    first = first_offsets(admin, ends)
+    return {place: Offset(max(first[place], end - count)) for place, end in ends.items()}
