@@ -9,6 +9,7 @@ from penstock.kafka.acknowledged import (
     AcknowledgedProducer,
     Batch,
     Delivery,
+    Underway,
     _options,
     check_options,
 )
@@ -18,7 +19,7 @@ AWAY = load_settings(env={}, options={"bootstrap": "127.0.0.1:9"}).settings
 
 def a_delivery(batch: Batch) -> Delivery:
     batch.missing += 1
-    return Delivery(100, [batch], lambda _delivery: None)
+    return Delivery(100, [batch], Underway(100, records=1))
 
 
 async def test_a_batch_is_done_when_all_its_records_are_settled() -> None:

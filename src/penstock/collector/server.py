@@ -20,6 +20,7 @@ from uvicorn.supervisors import Multiprocess
 
 from penstock.collector.app import make_app
 from penstock.collector.config import CollectorSettings
+from penstock.collector.one_write import OneWrite
 from penstock.collector.topics import load_topics
 from penstock.config import Settings
 from penstock.errors import PortInUse, UsageError
@@ -27,6 +28,8 @@ from penstock.errors import PortInUse, UsageError
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 30
 _LAST_BYTES_SECONDS = 5
+_NEW_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+"""More than the events underway are made of: those go as they came, and need not be searched for cycles meanwhile."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -59,7 +62,7 @@ def _config(settings: Settings, collector: CollectorSettings, shared: Path | Non
         partial(_worker, settings, collector, shared),
         factory=True,
         loop="uvloop",
-        http="httptools",
+        http=OneWrite,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -81,6 +84,7 @@ def _worker(settings: Settings, collector: CollectorSettings, shared: Path | Non
     app = make_app(settings, collector, load_topics(collector), shared)
     gc.collect()
     gc.freeze()  # what is there now stays: the collector of garbage need not look at it again and again
+    gc.set_threshold(_NEW_OBJECTS_BETWEEN_COLLECTIONS)
     return app
 
 

@@ -18,7 +18,7 @@ import psutil
 
 from penstock.collector.window import EventKey, OwnWindow
 from penstock.errors import DeliveryFailed
-from penstock.kafka.acknowledged import Batch, Delivery
+from penstock.kafka.acknowledged import Batch, Delivery, Underway
 
 _LOOK_SECONDS = 0.01
 _DONE = "done"
@@ -38,7 +38,7 @@ class SharedWindow:
         known = self._own.find(key)
         if known is not None or self._is_first(self._link(key)):
             return known
-        elsewhere = Delivery(0, [], lambda _delivery: None)
+        elsewhere = Delivery(0, [], Underway(records=1))
         watching = asyncio.create_task(_watch(self._link(key), elsewhere))
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)

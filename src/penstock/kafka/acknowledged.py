@@ -1,15 +1,15 @@
 """Sending from an event loop: every record's fate is told, and never more is underway than was agreed.
 
-librdkafka reports deliveries on a thread of its own. There they are only collected; the event loop is woken once for
-all that came together, and settles them. So everything but that collecting happens on the loop's thread, without locks.
+librdkafka reports deliveries to whoever polls it, and here that is the event loop itself, every millisecond while
+records are underway. A thread that polls would have to wait for Python's lock whenever the loop is busy, which is when
+many wait for its reports. So everything happens on the loop's thread, without locks.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from threading import Thread
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -26,11 +26,12 @@ from penstock.kafka.watch import ConnectionWatch
 RECORD_OVERHEAD = 512
 """What librdkafka and we keep for a record beside its bytes, rounded up."""
 
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.001
+_IDLE_POLL_SECONDS = 0.1
 _SETTLE_SECONDS = 0.02
 _PURGED_SECONDS = 5.0
 _KIB = 1024
-_LINGER_MS = 2
+_LINGER_MS = 1
 """Long enough for the requests of many connections to travel together, which saves more time than it costs."""
 _IN_DOUBT = {
     KafkaError._MSG_TIMED_OUT,  # noqa: SLF001 - librdkafka's own codes begin so
@@ -45,6 +46,15 @@ OutgoingRecord = tuple[str, bytes, bytes | None, HeaderPairs]
 """Topic, value, key and headers; a plain tuple, since one is made for every event."""
 
 
+@dataclass(slots=True)
+class Underway:
+    """What Kafka has not confirmed yet, and why it never will, if librdkafka has said so."""
+
+    bytes: int = 0
+    records: int = 0
+    fatal: PenstockError | None = None
+
+
 class Delivery:
     """One record on its way: `settled` with an `error`, or without one when all in-sync replicas have it.
 
@@ -54,18 +64,19 @@ class Delivery:
     settled = False
     error: PenstockError | None = None
     in_doubt = False
-    _report: KafkaError | None = None
 
-    def __init__(self, size: int, waiting: list[Batch], collect: Callable[[Delivery], None]) -> None:
-        self.size = size
+    def __init__(self, size: int, waiting: list[Batch], underway: Underway) -> None:
+        self._size = size
         self._waiting = waiting
-        self._collect = collect
+        self._underway = underway
 
-    def __call__(self, error: KafkaError | None, _message: Message) -> None:
-        """Take librdkafka's report, on the thread that polls."""
-        if error is not None:
-            self._report = error
-        self._collect(self)
+    def __call__(self, report: KafkaError | None, _message: Message) -> None:
+        """Take librdkafka's report."""
+        if report is not None:
+            tried = "waiting for the broker's acknowledgement"
+            self.error = self._underway.fatal or translate(report, tried)
+            self.in_doubt = report.code() in _IN_DOUBT
+        self.settle()
 
     def join(self, batch: Batch) -> None:
         """Let another batch wait for this record too."""
@@ -73,23 +84,22 @@ class Delivery:
             self._waiting.append(batch)
             batch.missing += 1
 
-    def settle(self, reason: PenstockError | None = None) -> None:
-        """Tell everybody who waits what librdkafka reported; `reason` is why, where more than that is known."""
-        if self._report is not None:
-            self.error = reason or translate(self._report, "waiting for the broker's acknowledgement")
-            self.in_doubt = self._report.code() in _IN_DOUBT
+    def fail(self, error: PenstockError) -> None:
+        """Tell everybody who waits that the record was not even handed over."""
+        self.error = error
+        self.settle()
+
+    def settle(self) -> None:
+        """Tell everybody who waits."""
         self.settled = True
+        self._underway.bytes -= self._size
+        self._underway.records -= 1
         for batch in self._waiting:
             batch.missing -= 1
             if self.error is not None:
                 batch.failed = True
             if not batch.missing:
                 batch.wake()
-
-    def fail(self, error: PenstockError) -> None:
-        """Tell everybody who waits that the record was not even handed over."""
-        self.error = error
-        self.settle()
 
 
 class Batch:
@@ -124,39 +134,45 @@ class AcknowledgedProducer:
     """
 
     def __init__(self, settings: Settings, *, max_bytes: int, give_up: float) -> None:
-        self.bytes_underway = 0
-        self._records_underway = 0
-        self.fatal: PenstockError | None = None
+        self._underway = Underway()
         self._settings = settings
         self._max_bytes = max_bytes
         self._loop = asyncio.get_running_loop()
-        self._reported: deque[Delivery] = deque()
         self._watch = ConnectionWatch()
         self._handle = _make_handle(settings, max_bytes, give_up, error_cb=self._watch)
-        self._closed = False
-        self._thread = Thread(target=self._serve, name="penstock-acknowledged", daemon=True)
-        self._thread.start()
+        self._timer = self._loop.call_soon(self._poll)
+
+    @property
+    def fatal(self) -> PenstockError | None:
+        """Why nothing can be sent any more, if that is so."""
+        return self._underway.fatal
+
+    @property
+    def bytes_underway(self) -> int:
+        """How many bytes wait for Kafka's acknowledgement."""
+        return self._underway.bytes
 
     def send(self, records: Sequence[OutgoingRecord], batch: Batch) -> list[Delivery]:
         """Hand over all records, to be waited for with `batch`; BufferFull says that not one was handed over."""
-        size = _size(records)
-        if self.bytes_underway + size > self._max_bytes:
+        size, underway = _size(records), self._underway
+        if underway.bytes + size > self._max_bytes:
             raise BufferFull(
-                f"{self.bytes_underway:,} bytes wait for Kafka's acknowledgement already",
+                f"{underway.bytes:,} bytes wait for Kafka's acknowledgement already",
                 hint="send more slowly, or look whether Kafka keeps up",
             )
-        self.bytes_underway += size
-        self._records_underway += len(records)
+        if not underway.records:
+            self._poll_within(_POLL_SECONDS)
+        underway.bytes += size
+        underway.records += len(records)
         batch.missing += len(records)
-        produce, collect = self._handle.produce, self._reported.append
-        deliveries = []
+        produce, deliveries = self._handle.produce, []
         for topic, value, key, headers in records:
-            delivery = Delivery(len(value) + len(key or b"") + RECORD_OVERHEAD, [batch], collect)
+            delivery = Delivery(len(value) + len(key or b"") + RECORD_OVERHEAD, [batch], underway)
             deliveries.append(delivery)
             try:
                 produce(topic, value, key, -1, delivery, headers=headers)
             except (KafkaException, BufferError) as failure:
-                self._not_sent(delivery, failure, f"sending {len(value):,} bytes to {topic}")
+                delivery.fail(self._why_not_sent(failure, f"sending {len(value):,} bytes to {topic}"))
         return deliveries
 
     def batch(self) -> Batch:
@@ -175,44 +191,35 @@ class AcknowledgedProducer:
     async def close(self, timeout: float) -> int:  # noqa: ASYNC109 - as above
         """Wait for what is underway, then let it go; how many records the broker had not confirmed by then."""
         await self._settle_all(timeout)
-        missing = self._records_underway
+        missing = self._underway.records
         if missing:
             self._handle.purge()
             await self._settle_all(_PURGED_SECONDS)
-        self._closed = True
-        await asyncio.to_thread(self._thread.join)
+        self._timer.cancel()
         self._handle.close()
         return missing
 
-    def _not_sent(self, delivery: Delivery, failure: KafkaException | BufferError, tried: str) -> None:
-        self.bytes_underway -= delivery.size
-        self._records_underway -= 1
+    def _why_not_sent(self, failure: KafkaException | BufferError, tried: str) -> PenstockError:
         if isinstance(failure, BufferError):
-            delivery.fail(BufferFull("librdkafka's buffer is full", hint="send more slowly"))
-        else:
-            delivery.fail(self.fatal or translate(failure.args[0], tried))
+            return BufferFull("librdkafka's buffer is full", hint="send more slowly")
+        return self.fatal or translate(failure.args[0], tried)
 
     async def _settle_all(self, timeout: float) -> None:  # noqa: ASYNC109 - as above
         give_up = self._loop.time() + timeout
-        while self._records_underway and self._loop.time() < give_up:  # noqa: ASYNC110 - an event would cost each record
+        while self._underway.records and self._loop.time() < give_up:  # noqa: ASYNC110 - an event would cost each record
             await asyncio.sleep(_SETTLE_SECONDS)
 
-    def _serve(self) -> None:
-        while not self._closed:
-            try:
-                self._handle.poll(_POLL_SECONDS)
-            except KafkaException as failure:
-                self.fatal = _fatal(failure.args[0])
-            if self._reported:
-                self._loop.call_soon_threadsafe(self._settle_reported)
+    def _poll(self) -> None:
+        """Let librdkafka report what happened."""
+        try:
+            self._handle.poll(0)
+        except KafkaException as failure:
+            self._underway.fatal = _fatal(failure.args[0])
+        self._poll_within(_POLL_SECONDS if self._underway.records else _IDLE_POLL_SECONDS)
 
-    def _settle_reported(self) -> None:
-        reported, fatal = self._reported, self.fatal
-        while reported:
-            delivery = reported.popleft()
-            self.bytes_underway -= delivery.size
-            self._records_underway -= 1
-            delivery.settle(fatal)
+    def _poll_within(self, seconds: float) -> None:
+        self._timer.cancel()
+        self._timer = self._loop.call_later(seconds, self._poll)
 
 
 def _size(records: Sequence[OutgoingRecord]) -> int:

@@ -27,6 +27,14 @@ def penstock(directory: Path, settings: str, *arguments: str) -> subprocess.Comp
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory, timeout=60)
 
 
+def soon(is_so: Callable[[], bool]) -> bool:
+    """Whether something becomes true within seconds: librdkafka tells of what ends a producer when it has found out."""
+    give_up = time.monotonic() + 10
+    while not is_so() and time.monotonic() < give_up:
+        time.sleep(0.05)
+    return is_so()
+
+
 def test_health_and_readiness_are_told(served: Served) -> None:
     assert served.process.http.get("/healthz").json() == {"status": "ok"}
     assert served.process.http.get("/readyz").json() == {"status": "ok"}
@@ -96,6 +104,7 @@ def test_a_user_that_may_not_write_is_told_which_right_is_lacking(
     assert answer.json()["status"] == "failed"
     assert answer.json()["error"]["code"] == "kafka.not_authorized"
     assert process.http.get("/readyz").status_code == 503
+    assert soon(lambda: process.http.get("/healthz").status_code == 503)
     assert process.http.get("/healthz").json()["error"]["code"] == "kafka.not_authorized"
     assert process.stop() == 0
 

@@ -7,7 +7,7 @@ import pytest
 from penstock.collector.shared_window import SharedWindow
 from penstock.collector.window import EventKey
 from penstock.errors import DeliveryFailed
-from penstock.kafka.acknowledged import Batch, Delivery
+from penstock.kafka.acknowledged import Batch, Delivery, Underway
 
 KEY = EventKey("web", "events", "a")
 
@@ -17,7 +17,7 @@ def window(directory: Path, seconds: float = 60) -> SharedWindow:
 
 
 def a_delivery() -> Delivery:
-    return Delivery(100, [], lambda _delivery: None)
+    return Delivery(100, [], Underway(100, records=1))
 
 
 def links_in(directory: Path) -> int:

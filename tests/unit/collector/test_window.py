@@ -2,7 +2,7 @@ import pytest
 
 from penstock.collector.window import EventKey, OwnWindow
 from penstock.errors import DeliveryFailed
-from penstock.kafka.acknowledged import Batch, Delivery
+from penstock.kafka.acknowledged import Batch, Delivery, Underway
 
 
 class Clock:
@@ -19,7 +19,7 @@ def key(event_id: str, client: str = "web", topic: str = "events") -> EventKey:
 def a_delivery() -> Delivery:
     batch = Batch(None)  # type: ignore[arg-type]
     batch.missing = 1
-    return Delivery(100, [batch], lambda _delivery: None)
+    return Delivery(100, [batch], Underway(100, records=1))
 
 
 @pytest.fixture
