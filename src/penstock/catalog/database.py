@@ -1,0 +1,163 @@
+"""The catalog's PostgreSQL: the one module of this room that imports psycopg, where its errors become ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow, TupleRow, dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from penstock.catalog.errors import RowRefused
+from penstock.config import Settings
+from penstock.errors import DatabaseRefused, DatabaseUnavailable, PenstockError
+
+__all__ = ["Connection", "Database", "records", "savepoint", "sql"]
+
+Connection = psycopg.Connection[TupleRow]
+Record = DictRow
+Parameters = Sequence[object] | Mapping[str, object]
+
+SCHEMA = "catalog"
+
+_CONNECT_SECONDS = 10
+_ROW_CLASSES = ("21", "22", "23", "54")
+"""SQLSTATE classes that blame the data: cardinality, data, integrity, program limits."""
+
+_TRANSIENT = (
+    errors.DeadlockDetected,
+    errors.SerializationFailure,
+    errors.LockNotAvailable,
+    errors.QueryCanceled,
+    errors.InsufficientResources,
+)
+
+
+class Database:
+    """A pool of connections whose tables are the catalog's; a user's own tables are found in `public`.
+
+    `transaction` commits at the end of the block and rolls back if it raises. Errors of PostgreSQL come out as
+    DatabaseUnavailable (try again), DatabaseRefused, or RowRefused where the data is to blame.
+    """
+
+    def __init__(self, settings: Settings, *, size: int = 4) -> None:
+        self._conninfo = settings.database.get_secret_value()
+        self._timeout = settings.timeout
+        self.place = _place(self._conninfo)
+        self.migrated: list[str] = []
+        self._pool = ConnectionPool[Connection](
+            self._conninfo,
+            min_size=0,
+            max_size=size,
+            open=False,
+            timeout=self._timeout,
+            configure=_configure,
+            check=ConnectionPool.check_connection,
+            kwargs={"connect_timeout": _CONNECT_SECONDS},
+        )
+
+    def open(self) -> Self:
+        """Connect once, so that a wrong address is told with its reason, and bring the tables up to date."""
+        from penstock.catalog.migrations import migrate  # noqa: PLC0415 - migrations are written with this module
+
+        with self._told(), psycopg.connect(self._conninfo, connect_timeout=_CONNECT_SECONDS) as connection:
+            self.migrated = migrate(connection, SCHEMA)
+        self._pool.open()
+        return self
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        """Use as a context, which is open inside and closed at its end."""
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A connection whose work is committed at the end of the block, or not at all."""
+        with self._told(), self._pool.connection() as connection:
+            yield connection
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except PoolTimeout:
+            raise self._unavailable("no connection could be had in time") from None
+        except psycopg.Error as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: psycopg.Error) -> PenstockError:
+        if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not _is_refusal(error):
+            return self._unavailable(_first_line(error))
+        return translated(error, self.place)
+
+    def _unavailable(self, reason: str) -> DatabaseUnavailable:
+        hint = "is it running? `penstock status` shows the local one; PENSTOCK_DATABASE names another"
+        return DatabaseUnavailable(f"the database {self.place} does not answer: {reason}", hint=hint)
+
+
+@contextmanager
+def savepoint(connection: Connection) -> Iterator[None]:
+    """A part of a transaction that can fail by itself: RowRefused undoes it, and what came before stays."""
+    try:
+        with connection.transaction():
+            yield
+    except (psycopg.DataError, psycopg.IntegrityError, errors.ProgramLimitExceeded) as error:
+        raise translated(error, "the database") from error
+
+
+def translated(error: psycopg.Error, place: str) -> PenstockError:
+    """An error of PostgreSQL as ours; one that blames the data is RowRefused."""
+    reason = _first_line(error)
+    if isinstance(error, _TRANSIENT):
+        return DatabaseUnavailable(f"{place}: {reason}", hint="the same work may succeed when it is tried again")
+    if isinstance(error, psycopg.DataError) or (error.sqlstate or "")[:2] in _ROW_CLASSES:
+        return RowRefused(f"PostgreSQL refuses the row: {reason}", hint=_detail(error))
+    return DatabaseRefused(f"{place}: {reason}", hint=_detail(error))
+
+
+def records(connection: Connection, query: str, parameters: Parameters = ()) -> list[Record]:
+    """The rows of a query, each a dict by its columns' names."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query.encode(), parameters).fetchall()
+
+
+def _configure(connection: Connection) -> None:
+    connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(SCHEMA)))
+    connection.execute("SET timezone = 'UTC'")
+    connection.commit()
+
+
+def _is_refusal(error: psycopg.Error) -> bool:
+    """Whether a server that is there says no: a wrong password or database, a right that lacks."""
+    text = str(error)
+    return (
+        (error.sqlstate or "")[:2] in {"28", "3D", "42"} or "authentication failed" in text or "does not exist" in text
+    )
+
+
+def _place(conninfo: str) -> str:
+    known: dict[str, Any] = dict(conninfo_to_dict(conninfo))
+    user, host, port = (
+        known.get(key, default) for key, default in (("user", ""), ("host", "localhost"), ("port", 5432))
+    )
+    return f"postgresql://{user}@{host}:{port}/{known.get('dbname', '')}"
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return (error.diag.message_primary or str(error)).strip().split("\n")[0]
+
+
+def _detail(error: psycopg.Error) -> str:
+    """PostgreSQL's own detail, but never the row itself, which may be large or secret."""
+    return error.diag.message_hint or (f"see {error.diag.constraint_name}" if error.diag.constraint_name else "")

@@ -1,0 +1,1 @@
+"""Finding things: search, one dataset with its history, owners, lineage and loads."""

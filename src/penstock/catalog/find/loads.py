@@ -1,0 +1,86 @@
+"""The loads of datasets, and which of them are late or shrank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from penstock.catalog.database import Connection, records
+
+HISTORY = 10
+"""So many loads before the last one say how often a dataset is loaded."""
+LATE_AFTER = 1.5
+"""A load is late when so many of its usual gaps have passed since the last one."""
+
+_SERIES = """
+SELECT l.urn, d.name, l.cluster, l.operation_type, l.partition_grain, max(l.log_time) AS last_time,
+    (array_agg(l.partition_expr ORDER BY l.log_time DESC))[1] AS last_partition,
+    (array_agg(l.record_count ORDER BY l.log_time DESC))[1:2] AS counts,
+    (array_agg(l.log_time ORDER BY l.log_time DESC))[1:{history} + 1] AS times
+FROM dataset_load_status l JOIN dataset d USING (urn)
+WHERE d.status = 'active' AND l.operation_type <> 'delete' AND (%(urn)s::text IS NULL OR l.urn = %(urn)s)
+GROUP BY l.urn, d.name, l.cluster, l.operation_type, l.partition_grain
+ORDER BY last_time DESC, l.urn
+"""
+
+_GRAINS = {"hourly": timedelta(hours=1), "daily": timedelta(days=1), "monthly": timedelta(days=31)}
+_SHRUNK = 0.5
+_MIN_TIMES = 3
+
+
+@dataclass(frozen=True)
+class Series:
+    """The loads of one kind into one dataset: when and what the last one was, and how they usually come."""
+
+    urn: str
+    name: str
+    cluster: str
+    operation: str
+    grain: str
+    last_time: datetime
+    last_partition: str
+    record_count: int | None
+    record_count_before: int | None
+    usual_gap: timedelta | None
+
+    def is_late(self, now: datetime) -> bool:
+        """Whether the next load should have come by now; never where too few have come to know."""
+        return self.usual_gap is not None and now - self.last_time > self.usual_gap * LATE_AFTER
+
+    @property
+    def has_shrunk(self) -> bool:
+        """Whether the last load has less than half of the records of the one before."""
+        if self.record_count is None or not self.record_count_before:
+            return False
+        return self.record_count < self.record_count_before * _SHRUNK
+
+
+def series(connection: Connection, urn: str | None = None) -> list[Series]:
+    """Every series of loads, or those of one dataset, the newest first."""
+    rows = records(connection, _SERIES.format(history=HISTORY), {"urn": urn})
+    return [
+        Series(
+            urn=row["urn"],
+            name=row["name"],
+            cluster=row["cluster"],
+            operation=row["operation_type"],
+            grain=row["partition_grain"],
+            last_time=row["last_time"],
+            last_partition=row["last_partition"],
+            record_count=row["counts"][0],
+            record_count_before=row["counts"][1] if len(row["counts"]) > 1 else None,
+            usual_gap=usual_gap(row["partition_grain"], row["times"]),
+        )
+        for row in rows
+    ]
+
+
+def usual_gap(grain: str, newest_first: list[datetime]) -> timedelta | None:
+    """How long it usually takes from load to load: by the grain if it says so, or else the median of the last gaps."""
+    if grain in _GRAINS:
+        return _GRAINS[grain]
+    if len(newest_first) < _MIN_TIMES:
+        return None
+    gaps = sorted(later - earlier for later, earlier in pairwise(newest_first))
+    return gaps[len(gaps) // 2]

@@ -1,0 +1,16 @@
+-- Which datasets may look different afterwards, and what they look like now.
+INSERT INTO touched
+SELECT DISTINCT ON (urn) urn, seen_at, actor FROM (
+    SELECT urn, seen_at, actor FROM batch_observation
+    UNION ALL
+    SELECT urn, first_seen, NULL FROM batch_dataset b WHERE NOT EXISTS (SELECT FROM dataset d WHERE d.urn = b.urn)
+    UNION ALL
+    SELECT downstream_urn, seen_at, NULL FROM batch_lineage b WHERE NOT EXISTS (
+        SELECT FROM dataset_lineage l WHERE l.downstream_urn = b.downstream_urn AND l.upstream_urn = b.upstream_urn)
+) AS named
+ORDER BY urn, seen_at DESC, actor;
+
+ANALYZE touched;
+
+INSERT INTO told_before
+SELECT a.urn, a.aspect, a.value FROM touched t JOIN dataset_aspect a ON a.urn = t.urn;

@@ -1,0 +1,48 @@
+"""The merge: what arrived in staging becomes part of the final tables, by set operations over the batch alone."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from penstock.catalog.database import Connection
+from penstock.catalog.staging.tables import MERGED
+from penstock.catalog.staging.writer import prepare_incoming
+
+_LOCK = 0x6D65726765
+"""Merges take turns by this advisory lock, so that the outbox is written in the order of their commits."""
+
+
+def merge(connection: Connection) -> None:
+    """Merge the rows in the session's incoming tables; nothing is committed here.
+
+    The same rows again, or in another order, give the same final tables. Changes of what the catalog shows are
+    written to the outbox.
+    """
+    prepare_workspace(connection)
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    # A batch touches few rows of large tables: look them up, whatever the planner thinks that costs.
+    connection.execute("SET LOCAL random_page_cost = 1")
+    for step in _steps():
+        connection.execute(step)
+
+
+def prepare_workspace(connection: Connection) -> None:
+    """Make the tables of the session that a merge works in, if it has none yet."""
+    if connection.execute("SELECT to_regclass('pg_temp.batch_job')").fetchone() != (None,):
+        return
+    for table in MERGED:
+        prepare_incoming(connection, table)
+    connection.execute(_read("workspace.sql"))
+
+
+@cache
+def _steps() -> tuple[bytes, ...]:
+    """The statements of the numbered files, in their order."""
+    names = sorted(item.name for item in files(__name__).iterdir() if item.name[:2].isdigit())
+    return tuple(map(_read, names))
+
+
+@cache
+def _read(name: str) -> bytes:
+    return files(__name__).joinpath(name).read_bytes()

@@ -1,0 +1,29 @@
+-- The tables that a merge works in: of its session alone, and empty again after each commit.
+CREATE TEMP TABLE IF NOT EXISTS batch_observation (
+    urn text NOT NULL, aspect text NOT NULL, source text NOT NULL, seen_at timestamptz NOT NULL,
+    value jsonb NOT NULL, digest bytea NOT NULL, actor text,
+    kafka_topic text NOT NULL, kafka_partition integer NOT NULL, kafka_offset bigint NOT NULL
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS batch_lineage (
+    downstream_urn text NOT NULL, upstream_urn text NOT NULL, job_urn text NOT NULL, kind text NOT NULL,
+    seen_at timestamptz NOT NULL
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS batch_load (LIKE dataset_load_status) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS batch_dataset (
+    urn text PRIMARY KEY, first_seen timestamptz NOT NULL
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS touched (
+    urn text PRIMARY KEY, seen_at timestamptz NOT NULL, actor text
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS told_before (
+    urn text NOT NULL, aspect text NOT NULL, value jsonb NOT NULL
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS rewritten (
+    urn text NOT NULL, aspect text NOT NULL, source text NOT NULL, since timestamptz NOT NULL,
+    PRIMARY KEY (aspect, urn, source)
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS said_last (
+    urn text NOT NULL, aspect text NOT NULL, source text NOT NULL, rank smallint NOT NULL,
+    seen_at timestamptz NOT NULL, value jsonb NOT NULL
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS batch_job (LIKE job_execution) ON COMMIT DELETE ROWS;

@@ -1,0 +1,1 @@
+"""Staging: what events said, row by row, as it came."""

@@ -1,0 +1,73 @@
+"""Writing rows into staging by COPY; one bad row never takes the others with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from penstock.catalog.database import Connection, savepoint, sql
+from penstock.catalog.errors import RowRefused
+from penstock.catalog.staging.rows import Refusal, StagedRow, as_tuple, problem_in, refused
+from penstock.catalog.staging.tables import ORIGIN, TableName, columns_of, incoming
+from penstock.errors import DatabaseRefused
+
+
+def stage(connection: Connection, table: TableName, rows: Sequence[StagedRow]) -> list[Refusal]:
+    """Write the rows, and leave them in the session's incoming table, where the merge finds them.
+
+    A row that is there already, by its origin, is not written again. The refused ones are given back; the rest is
+    written. Nothing is committed here.
+    """
+    columns = _columns(connection, table, rows)
+    problems = [(row, problem_in(row)) for row in rows]
+    refusals = [Refusal(row, problem) for row, problem in problems if problem]
+    good = [row for row, problem in problems if not problem]
+    prepare_incoming(connection, table)
+    refusals += _copy(connection, table, columns, good)
+    _insert(connection, table)
+    return refusals
+
+
+def prepare_incoming(connection: Connection, table: TableName) -> None:
+    """Make the session's incoming table, with the checks of the real one."""
+    command = "CREATE TEMP TABLE IF NOT EXISTS {} (LIKE {} INCLUDING CONSTRAINTS) ON COMMIT DELETE ROWS"
+    names = sql.Identifier(incoming(table)), sql.Identifier(table)
+    connection.execute(sql.SQL(command).format(*names))
+
+
+def _columns(connection: Connection, table: TableName, rows: Sequence[StagedRow]) -> list[str]:
+    """The columns that the rows use, in the table's order."""
+    known = columns_of(connection, table)
+    used = {name for row in rows for name in row.values}
+    if unknown := used.difference(known) | set(ORIGIN).difference(known):
+        raise DatabaseRefused(f"the table {table} lacks the columns {', '.join(sorted(unknown))}")
+    return [name for name in known if name in used]
+
+
+def _copy(connection: Connection, table: TableName, columns: list[str], rows: Sequence[StagedRow]) -> Iterator[Refusal]:
+    """Copy the rows; if PostgreSQL refuses, each half by itself, down to the rows that are to blame."""
+    if not rows:
+        return
+    try:
+        with savepoint(connection):
+            _copy_all(connection, table, columns, rows)
+    except RowRefused as error:
+        if len(rows) == 1:
+            yield Refusal(rows[0], refused(rows[0], error.message, error.hint))
+            return
+        middle = len(rows) // 2
+        yield from _copy(connection, table, columns, rows[:middle])
+        yield from _copy(connection, table, columns, rows[middle:])
+
+
+def _copy_all(connection: Connection, table: TableName, columns: list[str], rows: Sequence[StagedRow]) -> None:
+    names = sql.SQL(", ").join(map(sql.Identifier, (*columns, *ORIGIN)))
+    command = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(incoming(table)), names)
+    with connection.cursor() as cursor, cursor.copy(command) as copy:
+        for row in rows:
+            copy.write_row(as_tuple(row, columns))
+
+
+def _insert(connection: Connection, table: TableName) -> None:
+    command = sql.SQL("INSERT INTO {} SELECT * FROM {} ON CONFLICT ({}) DO NOTHING")
+    names = sql.Identifier(table), sql.Identifier(incoming(table)), sql.SQL(", ").join(map(sql.Identifier, ORIGIN))
+    connection.execute(command.format(*names))

@@ -1,0 +1,152 @@
+"""`penstock catalog`: search, and show datasets with their schemas, owners, lineage and loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from penstock.catalog.database import Connection, Database
+from penstock.catalog.find.dataset import owners as owners_of
+from penstock.catalog.find.dataset import resolve, view
+from penstock.catalog.find.lineage import walk
+from penstock.catalog.find.loads import Series, series
+from penstock.catalog.find.search import search as find
+from penstock.cli.catalog_view import moment, show_dataset, show_owners, show_steps
+from penstock.cli.options import JsonOption, settings
+from penstock.cli.output import out, right, show_json, show_table, text
+
+app = typer.Typer(no_args_is_help=True, help="The catalog: find datasets, and see who owns, loads and uses them.")
+
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset's URN or its name.")]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="At most so many.")]
+
+
+@contextmanager
+def _reading() -> Iterator[Connection]:
+    with Database(settings()) as database, database.transaction() as connection:
+        yield connection
+
+
+@app.command()
+def search(
+    words: Annotated[list[str], typer.Argument(help="Parts of names, fields, owners or tags; all must match.")],
+    limit: LimitOption = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Find datasets by words in their names, fields, owners and tags, the best matches first.
+
+    Example: penstock catalog search page view
+    """
+    with _reading() as connection:
+        found = find(connection, " ".join(words), limit)
+    if as_json:
+        show_json([asdict(item) for item in found])
+    elif found:
+        rows = (
+            (text(item.name), text(item.platform), item.status, _short(item.owners), _short(item.tags))
+            for item in found
+        )
+        show_table(("name", "platform", "status", "owners", "tags"), rows)
+    else:
+        out.print("nothing matches all of these words")
+
+
+@app.command()
+def show(dataset: DatasetArgument, as_json: JsonOption = False) -> None:
+    """Show a dataset: its schema with history, owners, last loads, and lineage up and down.
+
+    Example: penstock catalog show tracking.PageViewEvent
+    """
+    with _reading() as connection:
+        found = view(connection, resolve(connection, dataset))
+    if as_json:
+        show_json(asdict(found))
+    else:
+        show_dataset(found)
+
+
+@app.command()
+def owners(dataset: DatasetArgument, as_json: JsonOption = False) -> None:
+    """Show who owns a dataset, by whose word, and who did before.
+
+    Example: penstock catalog owners tracking.PageViewEvent
+    """
+    with _reading() as connection:
+        found = owners_of(connection, resolve(connection, dataset))
+    if as_json:
+        show_json(found)
+    else:
+        show_owners(found)
+
+
+@app.command()
+def lineage(
+    dataset: DatasetArgument,
+    depth: Annotated[int, typer.Option(min=1, max=20, help="So many steps in each direction.")] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Show where a dataset's data comes from and where it goes.
+
+    Example: penstock catalog lineage tracking.PageViewEvent --depth 2
+    """
+    with _reading() as connection:
+        urn = resolve(connection, dataset)
+        up, down = walk(connection, urn, "up", depth), walk(connection, urn, "down", depth)
+    if as_json:
+        show_json(
+            {"urn": urn, "upstream": [asdict(step) for step in up], "downstream": [asdict(step) for step in down]}
+        )
+        return
+    show_steps("comes from", up)
+    show_steps("goes to", down)
+
+
+@app.command()
+def loads(
+    dataset: Annotated[str | None, typer.Argument(metavar="[DATASET]", help="Only this one.")] = None,
+    late: Annotated[bool, typer.Option("--late", help="Only loads that are overdue, or that shrank by half.")] = False,
+    as_of: Annotated[datetime | None, typer.Option(help="Look as if it were this time, in UTC.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the last load of each kind into each dataset, and which are late.
+
+    Example: penstock catalog loads --late
+    """
+    now = as_of.replace(tzinfo=UTC) if as_of else datetime.now(UTC)
+    with _reading() as connection:
+        found = series(connection, resolve(connection, dataset) if dataset else None)
+    wanted = [item for item in found if not late or item.is_late(now) or item.has_shrunk]
+    if as_json:
+        show_json([{**asdict(item), "late": item.is_late(now), "shrunk": item.has_shrunk} for item in wanted])
+    elif wanted:
+        columns = ("dataset", "cluster", "operation", "grain", "last", "partition", right("records"), "state")
+        show_table(columns, (_load_row(item, now) for item in wanted))
+    else:
+        out.print("no load is late" if late else "no loads are known")
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the catalog's tables up to date; every command does this by itself when it first connects.
+
+    Example: penstock catalog migrate
+    """
+    with Database(settings()) as database:
+        applied = database.migrated
+    out.print(f"applied {', '.join(applied)}" if applied else "the tables are up to date")
+
+
+def _load_row(item: Series, now: datetime) -> tuple[object, ...]:
+    state = "[red]late[/]" if item.is_late(now) else "[yellow]shrunk[/]" if item.has_shrunk else "ok"
+    count = "" if item.record_count is None else f"{item.record_count:,}"
+    where = text(item.name), text(item.cluster), item.operation, text(item.grain)
+    return *where, moment(item.last_time), text(item.last_partition), count, state
+
+
+def _short(names: list[str]) -> str:
+    return text(", ".join(name.rpartition(":")[2] for name in names))
