@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from penstock.local.registry_front import dialect, upstream
+from penstock.local.registry_front.apicurio import Apicurio
 from penstock.local.registry_front.app import create_app
 from penstock.local.registry_front.fingerprints import ContentId, Entry, Fingerprint, FingerprintIndex
 
@@ -155,3 +156,12 @@ async def test_what_others_registered_is_found_after_the_interval() -> None:
 
 async def test_of_two_schemas_with_one_fingerprint_the_first_is_found() -> None:
     assert await Registrations("a", "a").index().find(Fingerprint("a")) == 1
+
+
+async def test_a_schema_that_apicurio_cannot_parse_is_given_as_it_is() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(500) if "format" in request.url.params else httpx.Response(200, text="not quite Avro")
+
+    transport = httpx.MockTransport(answer)
+    async with httpx.AsyncClient(transport=transport, base_url="http://apicurio") as client:
+        assert await Apicurio(client).schema(ContentId(1)) == "not quite Avro"

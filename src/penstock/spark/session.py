@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pyspark
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from penstock.config.secrets import PassThrough
@@ -60,6 +61,7 @@ def start_session(
     master: str = "local[*]",
 ) -> SparkSession:
     """Start Spark with these jars on the given Java; `conf` wins over every default of ours."""
+    _quieten()
     options = session_options(jars, PassThrough(conf or {}), master)
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in options.items():
@@ -83,6 +85,12 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
         **{key: _text(value) for key, value in conf.items()},
         "spark.driver.extraJavaOptions": _java_options(conf),
     }
+
+
+def _quieten() -> None:
+    """PySpark prints every failure as a screenful of JSON; ours says the same in a line."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def _without_checksums(session: SparkSession) -> SparkSession:

@@ -81,7 +81,7 @@ def test_a_record_on_which_a_transform_fails_is_a_dead_letter(
         options={"dead_letters": f"{topic}-refused"},
     )
     assert files.run(path) == {}
-    assert [record.value for record in files.records(f"{topic}-out")] == [b'{"share":10.0}', b'{"share":5.0}']
+    assert {record.value for record in files.records(f"{topic}-out")} == {b'{"share":10.0}', b'{"share":5.0}'}
     (letter,) = files.records(f"{topic}-refused")
     assert letter.value == b'{"n": 0}'
     assert dict(letter.headers)["penstock.error.code"] == b"record.transform"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +17,7 @@ from penstock.local.registry_front.upstream import told_as_http
 CONFLUENT = "/apis/ccompat/v7"
 _OWN = "/apis/registry/v3"
 _PAGE = 500
+_EXPECTED = (HTTPStatus.NOT_FOUND,)
 
 
 class Apicurio:
@@ -39,8 +40,16 @@ class Apicurio:
                 return
 
     async def schema(self, content_id: ContentId) -> str | None:
-        """The schema's text with its references written out, or None if there is no such id."""
-        answer = await self._ask("GET", f"{CONFLUENT}/schemas/ids/{content_id}/schema", format="resolved")
+        """The schema's text with its references written out, or None if there is no such id.
+
+        Apicurio keeps schemas that it cannot parse, and fails to resolve them; they are given as they are.
+        """
+        path = f"{CONFLUENT}/schemas/ids/{content_id}/schema"
+        answer = await self._ask(
+            "GET", path, expected=(*_EXPECTED, HTTPStatus.INTERNAL_SERVER_ERROR), format="resolved"
+        )
+        if answer.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+            answer = await self._ask("GET", path)
         return None if answer.status_code == HTTPStatus.NOT_FOUND else answer.text
 
     async def versions(self, subject: str) -> list[int]:
@@ -71,10 +80,12 @@ class Apicurio:
         answer = await self._ask("GET", path, **query)
         return None if answer.status_code == HTTPStatus.NOT_FOUND else answer.json()
 
-    async def _ask(self, method: str, path: str, **query: str | int) -> httpx.Response:
+    async def _ask(
+        self, method: str, path: str, *, expected: Collection[int] = _EXPECTED, **query: str | int
+    ) -> httpx.Response:
         with told_as_http():
             answer = await self._client.request(method, path, params=query)
-        if answer.is_error and answer.status_code != HTTPStatus.NOT_FOUND:
+        if answer.is_error and answer.status_code not in expected:
             raise HTTPException(502, f"the registry behind this address failed with HTTP {answer.status_code}")
         return answer
 
