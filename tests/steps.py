@@ -1,4 +1,4 @@
-"""A crash at every step: what changes anything outside of the driver is counted, and the one that is asked for fails."""
+"""A crash at any step: what a driver changes outside of itself is counted, and before the wanted one it dies."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@
     │   ├── LakeError
     │   │   ├── TableNotFound          the lake has no such table
     │   │   ├── TableUnreadable        its files or its log are not what they should be
+    │   │   ├── CompactionRefused      files cannot be merged so that no reader notices
     │   │   └── QuestionRefused        SQL that is wrong, or more than a question     (exit code 2)
     │   └── LocalError
     │       ├── PortInUse, DiskFull, DataMismatch, PartFailed
@@ -310,6 +311,12 @@ class TableUnreadable(LakeError):
     """A table's files or its log are not what they should be."""
 
     code = "lake.table_unreadable"
+
+
+class CompactionRefused(LakeError):
+    """The table is kept where files cannot be merged without a reader noticing."""
+
+    code = "lake.compaction_refused"
 
 
 class QuestionRefused(LakeError):

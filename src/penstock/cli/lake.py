@@ -9,6 +9,7 @@ import typer
 
 from penstock.cli.answer_view import first_rows, rows_json, show_rows
 from penstock.cli.chart import chart as draw
+from penstock.cli.lake_compact import compact
 from penstock.cli.lake_view import describe, moment, show_described, summary_json
 from penstock.cli.options import JsonOption, settings
 from penstock.cli.output import counted, err, out, right, show_json, show_table, text
@@ -20,6 +21,7 @@ from penstock.lake.question import ask
 from penstock.lake.table import Table
 
 app = typer.Typer(no_args_is_help=True, help="The lake: list its tables, show one, ask questions in SQL.")
+app.command()(compact)
 
 LakeOption = Annotated[str | None, typer.Option(help="Where the tables are; default: the setting lake.")]
 

@@ -1,14 +1,7 @@
-"""Rows from Avro messages, each decoded by the schema that it was written with, and given in the reader's form.
-
-Spark's `from_avro` answers bytes that it cannot decode with a struct of nulls, which an honest record of nulls looks
-like too, and it does not mind bytes that are left over. So every record is decoded as the first field of another
-record, whose second field is a mark that is put behind the message. Where that mark is not found, the bytes are not
-what their schema says, however little is missing.
-"""
+"""Rows from Avro messages, each decoded by the schema that it was written with, and given in the reader's form."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
@@ -17,17 +10,16 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
-from pyspark.sql.avro.functions import from_avro
 
 from penstock.errors import RecordInvalid, RecordUndecodable, SchemaError, SchemaIncompatible, SchemaNotFound
 from penstock.schemas import IdWidth, Schema, SchemaRegistry
 from penstock.schemas.avro.emit import to_json
 from penstock.schemas.avro.model import RecordType, type_name
+from penstock.spark.avro_marked import is_whole, marked_record
 from penstock.spark.avro_writers import MOST_IDS, Writer, Writers, newest, readable
 from penstock.spark.decoding import PARSED, PROBLEM, problem
 from penstock.spark.failures import UNKNOWN_SCHEMA
 
-_MARK: Final = bytes.fromhex("8f50454e53544f43")
 _INT, _LONG, _UUID = IdWidth.INT.body, IdWidth.LONG.body, IdWidth.UUID.body
 _SHOWN: Final = 24
 
@@ -99,8 +91,7 @@ class AvroRows:
         return found
 
     def _problem(self, value: Column, writers: Sequence[Writer]) -> Column:
-        is_whole = F.col(PARSED).getField("end") == F.lit(bytearray(_MARK))
-        found = F.when(is_whole, F.lit(None))
+        found = F.when(is_whole(F.col(PARSED)), F.lit(None))
         found = found.when(value.isNull(), problem(RecordInvalid.code, F.lit("the value is null")))
         found = found.when(~_claims_schema(value), problem(RecordUndecodable.code, _no_schema(value)))
         for writer in writers:
@@ -126,15 +117,7 @@ class AvroRows:
 
 
 def _decoded(body: Column, writer: Schema, reader: Schema) -> Column:
-    marked = F.concat(body, F.lit(bytearray(_MARK)))
-    return from_avro(marked, _marked(writer), {"avroSchema": _marked(reader), "mode": "PERMISSIVE"})
-
-
-def _marked(schema: Schema) -> str:
-    """A record of the schema's record and the mark; Avro puts nothing between the two."""
-    mark = {"type": "fixed", "name": "penstock_mark", "size": len(_MARK)}
-    fields = [{"name": "row", "type": to_json(schema.type)}, {"name": "end", "type": mark}]
-    return json.dumps({"type": "record", "name": "penstock_message", "fields": fields})
+    return marked_record(body, to_json(writer.type), to_json(reader.type))
 
 
 def _record(schema: Schema) -> list[str]:

@@ -11,7 +11,7 @@ from tests.lake_queries import Lake, LakeFormat, events, finished, parquet_files
 from tests.steps import Crash, Steps, count_steps
 
 MOST_STEPS = 40
-STEPS = {"parquet": 12, "delta": 6}
+LEAST_STEPS = {"parquet": 11, "delta": 6}
 
 
 def crash(lake: Lake, at: int) -> list[str]:
@@ -42,12 +42,12 @@ def test_a_crash_between_any_two_steps_leaves_each_event_once(
         assert_nothing_else_is_seen(lake)
         if len(taken) < step:
             break
-    assert len(taken) >= STEPS[lake_format]
+    assert len(taken) >= LEAST_STEPS[lake_format]
     assert found == list(range(2, 2 * step + 2))
 
 
 def test_events_that_came_after_the_crash_are_not_mistaken_for_those_before(
-    lake: Lake, lake_format: LakeFormat, create_topic: CreateTopic, fill: Fill
+    lake: Lake, create_topic: CreateTopic, fill: Fill
 ) -> None:
     """The position is not noted, but the table has the events: the batch that comes again has more in it."""
     create_topic(2)

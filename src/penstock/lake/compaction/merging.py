@@ -1,0 +1,65 @@
+"""Several Parquet files of the same columns become one, row by row as they were."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet as pq
+
+from penstock.errors import TableUnreadable
+
+_ROWS_AT_ONCE = 64 * 1024
+_ROWS_IN_GROUP = 512 * 1024
+
+
+def columns_of(path: Path) -> pa.Schema:
+    """The columns of a file."""
+    try:
+        return pq.read_schema(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TableUnreadable(f"{path}: {error}", hint="remove or repair the file") from error
+
+
+def merge(sources: Sequence[Path], target: Path) -> None:
+    """Write all rows of the sources to the target, and make sure that it has them and is on the disk."""
+    try:
+        codec = pq.read_metadata(sources[0]).row_group(0).column(0).compression
+        with pq.ParquetWriter(target, columns_of(sources[0]), compression=codec, store_decimal_as_integer=True) as file:
+            for table in _tables(sources):
+                file.write_table(table)
+        expected, written = sum(map(_rows, sources)), _rows(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise TableUnreadable(f"{target.name}: {error}", hint="nothing was changed; is there room?") from error
+    if written != expected:
+        raise TableUnreadable(f"merging gave {written:,} of {expected:,} rows", hint="nothing was changed")
+    _to_disk(target)
+
+
+def _tables(sources: Sequence[Path]) -> Iterator[pa.Table]:
+    """The rows in pieces that are worth a row group each; memory holds one piece, however many rows there are."""
+    held: list[pa.RecordBatch] = []
+    for source in sources:
+        with pq.ParquetFile(source) as file:
+            for batch in file.iter_batches(_ROWS_AT_ONCE):
+                held.append(batch)
+                if sum(each.num_rows for each in held) >= _ROWS_IN_GROUP:
+                    yield pa.Table.from_batches(held)
+                    held = []
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _rows(path: Path) -> int:
+    return int(pq.read_metadata(path).num_rows)
+
+
+def _to_disk(path: Path) -> None:
+    for place in (path, path.parent):
+        number = os.open(place, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)

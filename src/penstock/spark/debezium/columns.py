@@ -1,0 +1,51 @@
+"""The columns of rows whose messages have several shapes: one for each name, unless its types do not fit together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+
+_MOST_DIGITS = 38
+_RANKS: Sequence[type[T.DataType]] = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+
+
+def apart(name: str, kind: T.DataType) -> str:
+    """What a column is called whose type does not fit to that of the column of its name: `price__string`."""
+    return f"{name}__{re.sub(r'[^A-Za-z0-9]+', '_', kind.simpleString()).strip('_')}"
+
+
+def wider(one: T.DataType, other: T.DataType) -> T.DataType | None:
+    """A type that holds all values of both; None if there is none."""
+    match one, other:
+        case _ if one == other:
+            return one
+        case T.DecimalType(), T.DecimalType():
+            scale = max(one.scale, other.scale)
+            precision = max(one.precision - one.scale, other.precision - other.scale) + scale
+            return T.DecimalType(precision, scale) if precision <= _MOST_DIGITS else None
+        case T.ArrayType(), T.ArrayType():
+            inner = wider(one.elementType, other.elementType)
+            return T.ArrayType(inner) if inner else None
+        case _ if type(one) in _RANKS and type(other) in _RANKS:
+            return max(one, other, key=lambda kind: _RANKS.index(type(kind)))
+        case _ if {type(one), type(other)} == {T.FloatType, T.DoubleType}:
+            return T.DoubleType()
+        case _:
+            return None
+
+
+def united(schemas: Iterable[T.StructType]) -> T.StructType:
+    """All columns of all schemas, the first one's first; a type that does not fit gets a column of its own."""
+    found: dict[str, T.DataType] = {}
+    for schema in schemas:
+        for field in schema.fields:
+            name = placed(found, field.name, field.dataType)
+            found[name] = wider(found.get(name, field.dataType), field.dataType) or field.dataType
+    return T.StructType([T.StructField(name, kind) for name, kind in found.items()])
+
+
+def placed(columns: dict[str, T.DataType], name: str, kind: T.DataType) -> str:
+    """The name of the column that takes values of a type: the name itself, or one apart."""
+    return name if name not in columns or wider(columns[name], kind) else apart(name, kind)

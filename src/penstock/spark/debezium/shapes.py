@@ -1,0 +1,233 @@
+"""The shapes that the messages of a topic have: found by a fingerprint of what stands before each message's data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.errors import RecordUndecodable, SchemaError
+from penstock.schemas import SchemaRegistry
+from penstock.spark.avro_marked import AvroJson, is_whole, marked_record
+from penstock.spark.debezium.values import read_type, struct_of
+from penstock.spark.debezium.wire import Wire, from_avro, from_connect, without_logical_types
+
+Encoding = Literal["json", "bare", "avro"]
+
+_HEADER: Final = 5
+_SPLIT: Final = ',"payload":'
+_BROKEN: Final = "penstock.broken"
+_SOURCE: Final = struct_of(
+    {
+        "ts_ms": T.LongType(),
+        "ts_us": T.LongType(),
+        "snapshot": T.StringType(),
+        "sequence": T.StringType(),
+        "lsn": T.LongType(),
+        "txId": T.LongType(),
+        "file": T.StringType(),
+        "pos": T.LongType(),
+        "row": T.IntegerType(),
+    }
+)
+_TRANSACTION: Final = struct_of({"id": T.StringType(), "total_order": T.LongType()})
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How to read the messages of one fingerprint; without a row they are no changes: heartbeats and the like."""
+
+    encoding: Encoding
+    row: Wire | None
+    key: Wire | None
+    source: frozenset[str] = frozenset(_SOURCE.names)
+    value_schema: AvroJson = None
+    key_schema: AvroJson = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that a message's key has."""
+        return tuple(wire.column_name(name) for name, wire in self.key.fields) if self.key else ()
+
+    def read(self, value: Column) -> Column:
+        """The message's value, read once."""
+        if self.encoding == "avro":
+            return marked_record(_body(value), self.value_schema, self.value_schema)
+        return F.from_json(value.cast("string"), self._json_type(), {"columnNameOfCorruptRecord": _BROKEN})
+
+    def is_damaged(self, read: Column) -> Column:
+        """Whether what `read` gave is not whole."""
+        if self.encoding == "avro":
+            return ~F.coalesce(is_whole(read), F.lit(False))
+        return read.getField(_BROKEN).isNotNull() | self.part(read, "op").isNull()
+
+    def part(self, read: Column, name: str) -> Column:
+        """A field of the envelope."""
+        root = {"avro": "row", "json": "payload", "bare": None}[self.encoding]
+        return (read.getField(root) if root else read).getField(name)
+
+    def source_part(self, read: Column, name: str) -> Column:
+        """A field of the envelope's source, null where this kind of database has none of the name."""
+        if name not in self.source:
+            return F.lit(None).cast(_SOURCE[name].dataType)
+        return self.part(read, "source").getField(name).cast(_SOURCE[name].dataType)
+
+    def key_part(self, key: Column, name: str) -> Column:
+        """A field of the message's key."""
+        if self.encoding == "avro":
+            return marked_record(_body(key), self.key_schema, self.key_schema).getField("row").getField(name)
+        fields = [T.StructField(each, read_type(wire)) for each, wire in (self.key or Wire("struct")).fields]
+        wrapped = [T.StructField("payload", T.StructType(fields))]
+        read = F.from_json(key.cast("string"), T.StructType(fields if self.encoding == "bare" else wrapped))
+        return (read if self.encoding == "bare" else read.getField("payload")).getField(name)
+
+    def _json_type(self) -> T.StructType:
+        row = read_type(self.row or Wire("struct"))
+        envelope = [
+            T.StructField("before", row),
+            T.StructField("after", row),
+            T.StructField("source", _SOURCE),
+            T.StructField("op", T.StringType()),
+            T.StructField("transaction", _TRANSACTION),
+        ]
+        broken = T.StructField(_BROKEN, T.StringType())
+        if self.encoding == "bare":
+            return T.StructType([*envelope, broken])
+        return T.StructType([T.StructField("payload", T.StructType(envelope)), broken])
+
+
+def fingerprint(key: Column, value: Column) -> Column:
+    """A number that messages of one shape share; null for a message without a value."""
+    is_avro = F.substring(value, 1, 1) == F.lit(bytearray(b"\x00"))
+    ids = F.concat(F.substring(value, 1, _HEADER), F.coalesce(F.substring(key, 1, _HEADER), F.lit(bytearray())))
+    text = F.concat_ws("\n", _head(value, _bare_kind), _head(key, F.json_object_keys))
+    return F.when(value.isNotNull(), F.when(is_avro, F.xxhash64(ids)).otherwise(F.xxhash64(text)))
+
+
+def _head(part: Column, bare: Callable[[Column], Column]) -> Column:
+    """The schema part of a JSON message, or what else tells messages without it apart."""
+    text = part.cast("string")
+    is_wrapped = F.startswith(text, F.lit('{"schema":')) & F.contains(text, F.lit(_SPLIT))
+    return F.when(is_wrapped, F.substring_index(text, _SPLIT, 1)).otherwise(F.to_json(bare(text)))
+
+
+def _bare_kind(text: Column) -> Column:
+    """Quotes inside of texts are escaped, so these can only be fields."""
+    return F.array(F.contains(text, F.lit('"op":"')), F.contains(text, F.lit('"op":"m"')))
+
+
+@dataclass(frozen=True)
+class ShapeReader:
+    """Finds out about the shape of a message from the message itself, the registry, or the given columns."""
+
+    registry: SchemaRegistry
+    columns: T.StructType | None = None
+
+    def shape(self, key: bytes | None, value: bytes) -> Shape:
+        """The shape of messages like this one; RecordUndecodable or another Terminal error if there is none."""
+        if value.startswith(b"\x00"):
+            return self._avro(key, value)
+        data, key_data = _parsed(value), _parsed(key) if key else None
+        if set(data) >= {"schema", "payload"} and isinstance(data["schema"], dict):
+            envelope = from_connect(data["schema"])
+            key_wire = from_connect(key_data["schema"]) if key_data and key_data.get("schema") else None
+            return Shape("json", _row(envelope), key_wire)
+        return self._bare(data, key_data)
+
+    def _avro(self, key: bytes | None, value: bytes) -> Shape:
+        schema = self._schema(value)
+        envelope = from_avro(schema)
+        key_schema = self._schema(key) if key else None
+        source = envelope.get("source")
+        return Shape(
+            "avro",
+            _row(envelope),
+            from_avro(key_schema) if key_schema else None,
+            frozenset(name for name, _ in source.fields) if source else frozenset(),
+            without_logical_types(schema),
+            without_logical_types(key_schema),
+        )
+
+    def _schema(self, message: bytes) -> AvroJson:
+        if len(message) < _HEADER:
+            raise RecordUndecodable("the message is too short to carry a schema id")
+        return json.loads(self.registry.by_id(int.from_bytes(message[1:_HEADER], "big")).text)
+
+    def _bare(self, data: Mapping[str, Any], key: Mapping[str, Any] | None) -> Shape:
+        if not {"op", "source"} <= set(data) or data["op"] == "m":
+            if {"ts_ms", "status", "op"} & set(data):
+                return Shape("bare", None, None)
+            raise RecordUndecodable("the message is no change of Debezium: it has no op and no source")
+        if self.columns is None:
+            raise SchemaError(
+                "the message has no schema part, and no columns are given",
+                hint="name them with `schema:` in the source, or let the connector send schemas",
+            )
+        row = Wire("struct", fields=tuple(_given(self.columns)))
+        wires = dict(row.fields)
+        return Shape(
+            "bare", row, Wire("struct", fields=tuple((name, wires[name]) for name in key or () if name in wires))
+        )
+
+
+def _parsed(message: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(message)
+    except ValueError as error:
+        raise RecordUndecodable(f"the message is neither JSON nor Avro with a schema id: {error}") from error
+    if not isinstance(data, dict):
+        raise RecordUndecodable("the message is no JSON object")
+    return data
+
+
+def _row(envelope: Wire) -> Wire | None:
+    """The type of the rows in an envelope; None for what is no envelope."""
+    return (envelope.get("after") or envelope.get("before")) if envelope.get("op") else None
+
+
+def _body(message: Column) -> Column:
+    return F.substring(message, F.lit(_HEADER + 1), F.octet_length(message))
+
+
+def _given(columns: T.StructType) -> Iterator[tuple[str, Wire]]:
+    """Columns given as DDL, as a connector with Penstock's own settings sends them."""
+    for field in columns.fields:
+        yield field.name, _given_type(field.dataType)
+
+
+def _given_type(kind: T.DataType) -> Wire:
+    match kind:
+        case T.DecimalType():
+            digits = {"length": str(kind.precision), "scale": str(kind.scale), "type": "NUMERIC"}
+            return Wire("string", parameters={f"__debezium.source.column.{key}": text for key, text in digits.items()})
+        case T.ArrayType():
+            return Wire("array", items=_given_type(kind.elementType))
+        case T.MapType():
+            return Wire("map", items=_given_type(kind.valueType))
+        case T.StructType():
+            return Wire("struct", fields=tuple(_given(kind)))
+        case _ if kind in _GIVEN:
+            return _GIVEN[kind]
+        case _:
+            raise SchemaError(f"{kind.simpleString()} is no type of a captured column", hint="use string instead")
+
+
+_GIVEN: Mapping[T.DataType, Wire] = {
+    T.ByteType(): Wire("int8"),
+    T.ShortType(): Wire("int16"),
+    T.IntegerType(): Wire("int32"),
+    T.LongType(): Wire("int64"),
+    T.FloatType(): Wire("float"),
+    T.DoubleType(): Wire("double"),
+    T.BooleanType(): Wire("boolean"),
+    T.StringType(): Wire("string"),
+    T.BinaryType(): Wire("bytes"),
+    T.DateType(): Wire("int32", "io.debezium.time.Date"),
+    T.TimestampType(): Wire("string", "io.debezium.time.ZonedTimestamp"),
+    T.TimestampNTZType(): Wire("int64", "io.debezium.time.MicroTimestamp"),
+}
