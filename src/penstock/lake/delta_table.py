@@ -17,7 +17,7 @@ from pyarrow import fs
 from penstock.errors import LakeUnavailable, TableUnreadable
 from penstock.lake.inventory import TableName
 from penstock.lake.store import Store
-from penstock.lake.table import Change, Format, Rows, Summary
+from penstock.lake.table import Change, Choose, Format, Rows, Summary
 
 _ONLY_AS_STREAM = {"deletionVectors", "columnMapping", "typeWidening"}
 
@@ -42,11 +42,11 @@ class DeltaLakeTable:
         with self._readable():
             return pa.schema(self._table.schema().to_arrow())
 
-    def rows(self) -> Rows:
-        """As the protocol says; a table with deletion vectors or renamed columns is read by its own library, whole."""
+    def rows(self, choose: Choose) -> Rows:
+        """As the protocol says; a table with deletion vectors or renamed columns is read by its own library, once."""
         with self._readable():
             if _ONLY_AS_STREAM & set(self._table.protocol().reader_features or ()):
-                return pa.RecordBatchReader.from_stream(self._table.scan())
+                return pa.RecordBatchReader.from_stream(self._table.scan(choose(self.schema().names)))
             system = fs.SubTreeFileSystem(self._store.full(self.name), self._store.system)
             return self._table.to_pyarrow_dataset(filesystem=system)
 

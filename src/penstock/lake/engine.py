@@ -14,8 +14,8 @@ import psutil
 import pyarrow as pa
 
 from penstock.errors import LakeUnavailable, PenstockError, QuestionRefused
+from penstock.lake.asked import Asked, TableRef, read_tree
 from penstock.lake.table import Rows
-from penstock.lake.table_refs import TableRef, table_refs
 
 _MEMORY_SHARE = 0.5
 _GONE = ("FileNotFoundError", "No such file", "NO_SUCH_KEY", "Path does not exist")
@@ -68,8 +68,8 @@ class Engine:
         self._duckdb.close()
         self._spill.cleanup()
 
-    def refs(self, sql: str) -> list[TableRef]:
-        """The tables that a question names; QuestionRefused if it is no question, or more than one."""
+    def read(self, sql: str) -> Asked:
+        """What a question names; QuestionRefused if it is no question, or more than one."""
         with refusals():
             statements = self._duckdb.extract_statements(sql)
             if len(statements) != 1:
@@ -78,7 +78,7 @@ class Engine:
                 kind = statements[0].type.name.lower().replace("_", " ")
                 raise QuestionRefused(f"this is no question but a statement ({kind})", hint="use SELECT")
             ((tree,),) = self._duckdb.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
-        return table_refs(json.loads(tree))
+        return read_tree(json.loads(tree))
 
     def add(self, ref: TableRef, rows: Rows) -> None:
         """Let questions name a table; one that can be read only once is copied."""

@@ -16,7 +16,7 @@ from penstock.errors import TableUnreadable
 from penstock.lake.inventory import TableFiles, TableName, folders
 from penstock.lake.spark_types import arrow_schema
 from penstock.lake.store import Store, StoredFile, told
-from penstock.lake.table import Change, Format, Summary
+from penstock.lake.table import Change, Choose, Format, Summary
 from penstock.spark.lake.ledger import Entry
 
 _READABLE_IN_PATHS = (types.is_string, types.is_integer, types.is_boolean, types.is_date32)
@@ -44,7 +44,7 @@ class ParquetTable:
         """As the protocol says."""
         return self._dataset.schema
 
-    def rows(self) -> ds.Dataset:
+    def rows(self, choose: Choose) -> ds.Dataset:  # noqa: ARG002 - the dataset reads what it is asked for
         """As the protocol says; columns and folders that a question does not need are not read."""
         return self._dataset
 

@@ -14,12 +14,13 @@ from penstock.lake.lake import Lake
 def ask(lake: Lake, sql: str) -> Iterator[Answer]:
     """Answer one SELECT over tables of the lake; TableNotFound or QuestionRefused says what is wrong with it."""
     with Engine() as engine:
-        for ref in engine.refs(sql):
+        asked = engine.read(sql)
+        for ref in asked.tables:
             try:
                 table = lake.table(ref.table)
             except TableNotFound:
                 if ref.own:
                     continue
                 raise
-            engine.add(ref, table.rows())
+            engine.add(ref, table.rows(asked.columns))
         yield engine.ask(sql)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
@@ -14,6 +15,9 @@ from penstock.lake.inventory import TableName
 Format = Literal["parquet", "delta"]
 Rows: TypeAlias = ds.Dataset | pa.RecordBatchReader
 """A dataset can be read again and in part; a reader gives everything, once."""
+
+Choose = Callable[[Sequence[str]], list[str] | None]
+"""Which of a table's columns are needed; None for all."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,8 @@ class Table(Protocol):
         """Its columns, those of the folders too."""
         ...
 
-    def rows(self) -> Rows:
-        """Everything in it."""
+    def rows(self, choose: Choose) -> Rows:
+        """Every row; the columns that are chosen, and perhaps more."""
         ...
 
     def summary(self) -> Summary:

@@ -102,8 +102,8 @@ def test_a_file_that_is_gone_when_it_is_read_is_worth_another_try(write: Write, 
 def test_a_file_that_goes_while_a_question_is_asked_is_worth_another_try(write: Write, lake: Lake) -> None:
     file = write("events/a.parquet", n=[1])
     with Engine() as engine:
-        (ref,) = engine.refs("FROM events")
-        engine.add(ref, lake.table("events").rows())
+        asked = engine.read("FROM events")
+        engine.add(asked.tables[0], lake.table("events").rows(asked.columns))
         file.unlink()
         with pytest.raises(LakeUnavailable, match=r"a\.parquet"):
             list(engine.ask("FROM events").batches())

@@ -6,7 +6,7 @@ from penstock.lake.engine import Engine
 
 def named(sql: str) -> set[str]:
     with Engine() as engine:
-        return {ref.table for ref in engine.refs(sql)}
+        return {ref.table for ref in engine.read(sql).tables}
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_every_table_that_a_question_names_is_found_once(sql: str, tables: set[s
 
 def test_a_name_that_the_question_makes_itself_may_also_be_a_table() -> None:
     with Engine() as engine:
-        (ref,) = engine.refs("WITH events AS (SELECT * FROM events WHERE n > 1) SELECT count(*) FROM events")
+        (ref,) = engine.read("WITH events AS (SELECT * FROM events WHERE n > 1) SELECT count(*) FROM events").tables
     assert (ref.table, ref.own) == ("events", True)
 
 
@@ -46,3 +46,26 @@ def test_a_name_that_the_question_makes_itself_may_also_be_a_table() -> None:
 def test_what_is_not_one_question_is_refused(sql: str, reason: str) -> None:
     with pytest.raises(QuestionRefused, match=reason):
         named(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("SELECT count(*) FROM t", ["id"]),
+        ("SELECT Kind, sum(n) FROM t WHERE day > 1 GROUP BY ALL", ["kind", "day", "n"]),
+        ("SELECT t.place.city FROM t JOIN u USING (n)", ["n", "place"]),
+        ("SELECT max(n) OVER (PARTITION BY kind) FROM t QUALIFY day = 1", ["kind", "day", "n"]),
+        ("SELECT * FROM t", None),
+        ("FROM t", None),
+        ("SELECT COLUMNS('n.*') FROM t", None),
+        ("SELECT n FROM t NATURAL JOIN u", None),
+        ("SELECT t FROM t", None),
+        ("SELECT x FROM t AS x", None),
+        ("SELECT a FROM t AS x(a, b)", None),
+        ("SELECT n FROM (PIVOT t ON kind IN ('a'))", None),
+        ("DESCRIBE t", None),
+    ],
+)
+def test_the_columns_that_a_question_needs_are_those_it_can_name(sql: str, columns: list[str] | None) -> None:
+    with Engine() as engine:
+        assert engine.read(sql).columns(["id", "kind", "day", "n", "place"]) == columns
