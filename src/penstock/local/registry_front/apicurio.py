@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -77,11 +77,15 @@ class Apicurio:
         await self._ask("DELETE", _rule(subject))
 
     async def _get(self, path: str, **query: str | int) -> Any:  # noqa: ANN401 - JSON
-        answer = await self._ask("GET", path, **query)
+        answer = await self._ask("GET", path, query)
         return None if answer.status_code == HTTPStatus.NOT_FOUND else answer.json()
 
     async def _ask(
-        self, method: str, path: str, *, expected: Collection[int] = _EXPECTED, **query: str | int
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int] | None = None,
+        expected: Collection[int] = _EXPECTED,
     ) -> httpx.Response:
         with told_as_http():
             answer = await self._client.request(method, path, params=query)
