@@ -45,9 +45,7 @@ class Apicurio:
         Apicurio keeps schemas that it cannot parse, and fails to resolve them; they are given as they are.
         """
         path = f"{CONFLUENT}/schemas/ids/{content_id}/schema"
-        answer = await self._ask(
-            "GET", path, expected=(*_EXPECTED, HTTPStatus.INTERNAL_SERVER_ERROR), format="resolved"
-        )
+        answer = await self._ask("GET", path, {"format": "resolved"}, (*_EXPECTED, HTTPStatus.INTERNAL_SERVER_ERROR))
         if answer.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
             answer = await self._ask("GET", path)
         return None if answer.status_code == HTTPStatus.NOT_FOUND else answer.text
