@@ -1,4 +1,4 @@
-"""`penstock demo`: the KOARCH programs side by side on a stack of their own, from start to end."""
+"""`penstock demo koarch`: the KOARCH programs side by side on a stack of their own, from start to end."""
 
 from __future__ import annotations
 
@@ -6,37 +6,27 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import IO
 
-import penstock
+from penstock.cli.demo.chapters import example, step, tell_ready
 from penstock.cli.output import out, text
 from penstock.cli.own_stack import client_environment, own_stack
 from penstock.config import Settings
-from penstock.errors import PartFailed, UsageError
+from penstock.errors import PartFailed
 from penstock.kafka.topics import ensure_topic
-from penstock.local.part import Condition
-from penstock.local.state import PartState
 from penstock.schemas.registry import connect_registry
 
-EXAMPLES = Path(penstock.__file__).parents[2] / "examples" / "koarch"
 COUNT = 5
 PATIENCE_SECONDS = 120.0
 
 _COLOURS = {"count_up": "green", "multiples": "yellow", "print": "cyan"}
 
 
-def run() -> None:
-    """Show the real systems at work: two programs send, one prints, a wrong record is refused.
-
-    Everything runs on free ports in a temporary directory, and is stopped at the end.
-
-    Example: [bold]penstock demo[/]
-    """
-    if not EXAMPLES.is_dir():
-        raise UsageError("the demo's programs are not installed", hint="run it in a checkout of Penstock: make demo")
+def show() -> None:
+    """Tell the story from start to end."""
+    example("koarch")
     step("Starting Kafka, the schema registry and PostgreSQL, as local processes")
-    with own_stack(on_change=_tell_ready) as client:
+    with own_stack(on_change=tell_ready) as client:
         environment = client_environment(client)
         for topic in ("count", "multiples"):
             ensure_topic(client, topic)
@@ -45,16 +35,6 @@ def run() -> None:
         _refuse(environment)
         step("Stopping everything")
     out.print("\nTry next: [bold]penstock up[/], and in a second terminal [bold]penstock topics list[/]")
-
-
-def _tell_ready(state: PartState) -> None:
-    if state.condition is Condition.READY:
-        out.print(f"  {state.name} {state.version} is ready at {state.address}")
-
-
-def step(title: str) -> None:
-    """Head a chapter of the demo."""
-    out.print(f"\n[bold]{text(title)}[/]")
 
 
 def _send_and_print(environment: Mapping[str, str]) -> None:
@@ -100,7 +80,7 @@ class _Program:
 
 def _start(name: str, environment: Mapping[str, str], **variables: str) -> _Program:
     process = subprocess.Popen(
-        [sys.executable, "-u", str(EXAMPLES / f"{name}.py")],
+        [sys.executable, "-u", str(example("koarch") / f"{name}.py")],
         env={**environment, **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

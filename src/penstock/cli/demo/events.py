@@ -1,0 +1,168 @@
+"""`penstock demo`: a week of a shop's events, from POSTs to an analyst's answers."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+import httpx
+from rich.markup import escape
+
+from penstock.cli.demo import board, findings
+from penstock.cli.demo.board import DEAD_LETTERS, Counter, Counts
+from penstock.cli.demo.chapters import example, step, tell_ready
+from penstock.cli.demo.programs import Program, program
+from penstock.cli.demo.stream import DAYS, Post, posts, straight_to_the_topic
+from penstock.cli.output import out
+from penstock.cli.own_stack import client_environment, own_stack
+from penstock.cli.signals import ends_by_signal
+from penstock.config import Settings
+from penstock.errors import PartFailed
+from penstock.kafka.producer import Producer
+from penstock.kafka.topics import ensure_topic
+from penstock.local.ports import free_ports
+
+PATIENCE_SECONDS = 300.0
+
+_SENDING_SECONDS = 25.0
+_LOOK_SECONDS = 0.2
+_PAST_THE_GATE = 12
+_TAKEN = {200, 207, 422}
+
+
+def show(number: int) -> None:
+    """Tell the story from start to end; PartFailed if an event is not where it belongs in the end."""
+    pipeline = example("events")
+    began = time.monotonic()
+    with ends_by_signal(), tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:
+        shutil.copytree(pipeline, directory, dirs_exist_ok=True)
+        step("Starting Kafka, the schema registry and PostgreSQL, as local processes")
+        with own_stack(on_change=tell_ready) as stack:
+            client = stack.model_copy(update={"lake": f"{directory}/lake"})
+            ensure_topic(client, "events")
+            counts = _carry(client, Path(directory), number)
+            findings.answers(client)
+            findings.schema(client)
+            findings.dead_letter(client)
+            step("Stopping everything")
+    out.print(f"  all stopped after {time.monotonic() - began:.0f} s; nothing is left behind")
+    _tell_end(counts)
+
+
+def _carry(client: Settings, directory: Path, number: int) -> Counts:
+    """Run the collector and the pipeline, send the events, and wait until each is where it belongs."""
+    step(f"{number:,} events of {DAYS} days go to the collector; Spark carries them to a topic and to the lake")
+    (port,), counts = free_ports(1), Counts(number)
+    environment = {
+        **client_environment(client),
+        "PENSTOCK_LAKE": client.lake,
+        "PENSTOCK_PORTS_COLLECTOR": str(port),
+        "PENSTOCK_COLLECTOR_DEAD_LETTERS": DEAD_LETTERS,
+    }
+    with ExitStack() as programs:
+        collector = programs.enter_context(
+            program("collector", "collector", environment=environment, directory=directory)
+        )
+        pipeline = programs.enter_context(
+            program("pipeline", "run", "events.yaml", environment=environment, directory=directory)
+        )
+        out.print(f"  [dim]$[/] penstock collector      [dim]# takes POSTs at http://127.0.0.1:{port}/events[/]")
+        out.print(
+            "  [dim]$[/] penstock run events.yaml [dim]# Spark: JSON ▸ Avro topic, and ▸ Parquet by type and day[/]"
+        )
+        running = (collector, pipeline)
+        with Counter(client, counts).counting(), board.shown(counts, lambda: _what_happens(counts)):
+            _send(client, f"http://127.0.0.1:{port}", counts, running)
+            _wait(counts, running)
+    return counts
+
+
+def _what_happens(counts: Counts) -> str:
+    if counts.sent < counts.planned:
+        waits = " Spark is starting; Kafka keeps them" if not counts.in_avro else ""
+        return f"the apps are sending;{waits}" if waits else "the apps are sending"
+    return "all sent; the lake gets a batch every 10 seconds" if not counts.settled else "every event has arrived"
+
+
+def _send(client: Settings, url: str, counts: Counts, running: tuple[Program, ...]) -> None:
+    now, dice = datetime.now(UTC), Random(7)  # noqa: S311 - events, not secrets
+    with httpx.Client(base_url=url, timeout=60) as http:
+        _await_collector(http, running[0])
+        for post in _paced(posts(counts.planned, now, dice), counts.planned):
+            _post(http, post, counts)
+            running[0].check()
+    with Producer("events", serializer=bytes, settings=client) as producer:
+        for value in straight_to_the_topic(_PAST_THE_GATE, now, dice):
+            producer.send(value)
+            counts.past_the_gate += 1
+
+
+def _post(http: httpx.Client, post: Post, counts: Counts) -> None:
+    headers = {"content-type": "application/json", "user-agent": post.agent}
+    answer = http.post("/events", content=post.body, headers=headers)
+    if answer.status_code not in _TAKEN:
+        raise PartFailed(f"the collector answered {answer.status_code}: {answer.text:.200}", hint="try again")
+    told = answer.json()
+    counts.sent += len(post.events)
+    counts.accepted += told["accepted"]
+    counts.rejected += told["rejected"]
+    counts.newest = escape(" ".join(str(value) for value in post.events[-1].values()))
+
+
+def _paced(found: Iterator[Post], number: int) -> Iterator[Post]:
+    """The posts at a pace at which one can watch them."""
+    began, sent = time.monotonic(), 0
+    for post in found:
+        yield post
+        sent += len(post.events)
+        time.sleep(max(0.0, began + _SENDING_SECONDS * sent / number - time.monotonic()))
+
+
+def _await_collector(http: httpx.Client, collector: Program) -> None:
+    for _ in _until_late("the collector does not answer"):
+        collector.check()
+        try:
+            if http.get("/readyz").is_success:
+                return
+        except httpx.TransportError:
+            continue
+
+
+def _wait(counts: Counts, running: tuple[Program, ...]) -> None:
+    for _ in _until_late("not every event has arrived"):
+        if counts.settled:
+            return
+        for each in running:
+            each.check()
+
+
+def _until_late(what: str) -> Iterator[None]:
+    """Look again and again, until patience ends in PartFailed."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < give_up:
+        yield
+        time.sleep(_LOOK_SECONDS)
+    raise PartFailed(f"{what} within {PATIENCE_SECONDS:.0f} s", hint="is this machine very busy? try again")
+
+
+def _tell_end(counts: Counts) -> None:
+    refused = counts.rejected + counts.past_the_gate
+    out.print(
+        f"\n[green]✓[/] {counts.accepted:,} events were acknowledged, and each is in the lake once; "
+        f"{refused} broken ones are kept as dead letters"
+    )
+    if counts.in_lake != counts.accepted or counts.dead != refused:
+        raise PartFailed(f"the numbers do not agree: {counts.line()}")
+    out.print("\nTry next: [bold]penstock up[/], and in other terminals")
+    out.print("  [bold]penstock collector[/]                          take events at http://localhost:8000/events")
+    out.print("  [bold]penstock run examples/events/events.yaml[/]    carry them to a topic and the lake")
+    out.print('  [bold]penstock lake query[/] "SELECT …" [bold]--chart[/]      ask')
+    out.print(
+        "  [bold]penstock demo koarch[/]                        another story: programs old and new on one broker"
+    )

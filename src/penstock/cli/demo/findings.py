@@ -1,0 +1,72 @@
+"""What the demo finds at the end of the way: an analyst's answers, the schema, and a dead letter with its reason."""
+
+from __future__ import annotations
+
+import json
+
+from penstock.cli.answer_view import first_rows
+from penstock.cli.chart import chart
+from penstock.cli.demo.board import AVRO_TOPIC, DEAD_LETTERS
+from penstock.cli.demo.chapters import step
+from penstock.cli.output import out, text
+from penstock.cli.record_view import printable
+from penstock.cli.schema_view import pretty
+from penstock.config import Settings
+from penstock.deadletters.box import Wanted, find_letters, read_letters
+from penstock.deadletters.letter import DeadLetter
+from penstock.lake.lake import Lake
+from penstock.lake.question import ask
+from penstock.schemas.registry import connect_registry
+
+_WIDTH = 88
+_TODAY_AND_YESTERDAY = """
+SELECT Event_Type,
+       count(*) FILTER (Server_Date = current_date - 1) AS yesterday,
+       count(*) FILTER (Server_Date = current_date) AS today
+FROM events GROUP BY Event_Type ORDER BY yesterday DESC"""
+_DAYS = "SELECT Server_Date, count(*) AS events FROM events GROUP BY 1 ORDER BY 1"
+
+
+def answers(client: Settings) -> None:
+    """Ask the lake two questions, and draw the answers."""
+    step("An analyst asks: how often did each event happen today, and yesterday?")
+    _draw(client, _TODAY_AND_YESTERDAY)
+    step("And how busy was each day?")
+    _draw(client, _DAYS)
+
+
+def schema(client: Settings) -> None:
+    """Show the schema that the pipeline registered."""
+    registered = connect_registry(client).by_version(f"{AVRO_TOPIC}-value", 1)
+    step(f"The registry has the schema of the Avro topic: {client.registry}/subjects/{AVRO_TOPIC}-value/versions/1")
+    shown = pretty(json.loads(registered.schema.text), _WIDTH, "  ")
+    out.print(f"  id {registered.schema_id}  {text(shown)}")
+
+
+def dead_letter(client: Settings) -> None:
+    """Show one of the events that a bad release broke."""
+    step("What was refused is kept with its reason, and can be repaired and replayed; one of them:")
+    wanted = Wanted(pipeline="collector")
+    letters = read_letters(client, find_letters(client, [DEAD_LETTERS], wanted), wanted)
+    for letter in letters:
+        _show(letter)
+        return
+
+
+def _show(letter: DeadLetter) -> None:
+    out.print(f"  [dim]$[/] penstock deadletters show {text(letter.place)}")
+    agent = dict(letter.headers).get("penstock.client.agent") or b""
+    out.print(f"  event   {text(printable((letter.value or b'').decode()))}")
+    out.print(f"  error   [bold red]{text(letter.code)}[/] {text(letter.message)}")
+    out.print(f"  sender  {text(agent.decode())}, refused by the {text(letter.pipeline)} at {text(letter.failed_at)}")
+
+
+def _draw(client: Settings, sql: str) -> None:
+    first, *rest = sql.strip().splitlines()
+    out.print(f'  [dim]$[/] penstock lake query --chart "{text(first)}{"" if rest else '"'}')
+    for line in rest:
+        out.print(f"      {text(line)}{'"' if line == rest[-1] else ''}")
+    with ask(Lake(client), sql) as answer:
+        found = first_rows(answer, 0)
+    for line in chart(answer.columns, found.rows, _WIDTH):
+        out.print(f"  {line}")
