@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import indent
 
 from penstock.cli.answer_view import first_rows
 from penstock.cli.chart import chart
@@ -19,8 +20,8 @@ from penstock.lake.question import ask
 from penstock.schemas.registry import connect_registry
 
 _WIDTH = 88
-_TODAY_AND_YESTERDAY = """
-SELECT Event_Type,
+_INDENT = "    "
+_TODAY_AND_YESTERDAY = """SELECT Event_Type,
        count(*) FILTER (Server_Date = current_date - 1) AS yesterday,
        count(*) FILTER (Server_Date = current_date) AS today
 FROM events GROUP BY Event_Type ORDER BY yesterday DESC"""
@@ -62,10 +63,8 @@ def _show(letter: DeadLetter) -> None:
 
 
 def _draw(client: Settings, sql: str) -> None:
-    first, *rest = sql.strip().splitlines()
-    out.print(f'  [dim]$[/] penstock lake query --chart "{text(first)}{"" if rest else '"'}')
-    for line in rest:
-        out.print(f"      {text(line)}{'"' if line == rest[-1] else ''}")
+    command = f'penstock lake query --chart "{sql}"'
+    out.print(f"  [dim]$[/] {text(indent(command, _INDENT).lstrip())}")
     with ask(Lake(client), sql) as answer:
         found = first_rows(answer, 0)
     for line in chart(answer.columns, found.rows, _WIDTH):
