@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -16,9 +17,14 @@ from penstock.catalog.find.dataset import resolve, view
 from penstock.catalog.find.lineage import walk
 from penstock.catalog.find.loads import Series, series
 from penstock.catalog.find.search import search as find
+from penstock.catalog.rebuild import rebuild as rebuild_tables
+from penstock.catalog.staging.retention import prune as prune_staging
+from penstock.catalog.telling.outbox import Sender
 from penstock.cli.catalog_view import moment, show_dataset, show_owners, show_steps
-from penstock.cli.options import JsonOption, settings
-from penstock.cli.output import out, right, show_json, show_table, text
+from penstock.cli.options import JsonOption, YesOption, settings
+from penstock.cli.output import ask, counted, out, right, show_json, show_table, text
+from penstock.cli.signals import stops_by_signal
+from penstock.config.units import parse_time
 
 app = typer.Typer(no_args_is_help=True, help="The catalog: find datasets, and see who owns, loads and uses them.")
 
@@ -110,14 +116,14 @@ def lineage(
 def loads(
     dataset: Annotated[str | None, typer.Argument(metavar="[DATASET]", help="Only this one.")] = None,
     late: Annotated[bool, typer.Option("--late", help="Only loads that are overdue, or that shrank by half.")] = False,
-    as_of: Annotated[datetime | None, typer.Option(help="Look as if it were this time, in UTC.")] = None,
+    as_of: Annotated[str, typer.Option(metavar="TIME", help="Look as if it were then.")] = "0s ago",
     as_json: JsonOption = False,
 ) -> None:
     """Show the last load of each kind into each dataset, and which are late.
 
     Example: penstock catalog loads --late
     """
-    now = as_of.replace(tzinfo=UTC) if as_of else datetime.now(UTC)
+    now = parse_time(as_of)
     with _reading() as connection:
         found = series(connection, resolve(connection, dataset) if dataset else None)
     wanted = [item for item in found if not late or item.is_late(now) or item.has_shrunk]
@@ -139,6 +145,52 @@ def migrate() -> None:
     with Database(settings()) as database:
         applied = database.migrated
     out.print(f"applied {', '.join(applied)}" if applied else "the tables are up to date")
+
+
+@app.command()
+def tell(
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on telling, until interrupted.")] = False,
+) -> None:
+    """Send the changes that wait in the outbox to Kafka, as MetadataChangeLog and PlatformEvent.
+
+    Example: penstock catalog tell
+    """
+    chosen = settings()
+    with Database(chosen) as database, Sender(database, chosen) as sender:
+        stop = threading.Event()
+        with stops_by_signal(stop):
+            if follow:
+                sender.run(stop)
+        out.print(f"told {counted(sender.send_all(), 'change')}")
+
+
+@app.command()
+def prune(
+    before: Annotated[str, typer.Option(metavar="TIME", help="Events older than this: '30d ago', 2026-01-31.")],
+) -> None:
+    """Remove old events from staging; what they said stays in the catalog.
+
+    Example: penstock catalog prune --before '30d ago'
+    """
+    with Database(settings()) as database:
+        counts = prune_staging(database, parse_time(before))
+    for table, count in counts.items():
+        out.print(f"{table} {counted(count, 'row')} removed")
+
+
+@app.command()
+def rebuild(
+    although_incomplete: Annotated[bool, typer.Option(help="Forget what rows said that retention removed.")] = False,
+    yes: YesOption = False,
+) -> None:
+    """Make the catalog's final tables anew from staging; what then looks different is told.
+
+    Example: penstock catalog rebuild --yes
+    """
+    ask("Make all final tables anew from staging?", yes=yes)
+    with Database(settings()) as database:
+        count = rebuild_tables(database, although_incomplete=although_incomplete)
+    out.print(f"rebuilt from {counted(count, 'row')} of staging")
 
 
 def _load_row(item: Series, now: datetime) -> tuple[object, ...]:

@@ -129,6 +129,6 @@ def test_the_commands_show_what_is_known(
     lineage = json.loads(run_command("catalog", "lineage", "a.b", "--json").out)
     assert [step["far"] for step in lineage["downstream"]] == [urn()]
     assert "/data/e c1 compact 1970-01-03 00:00:00 1970/01/03 7 late" in run_command("catalog", "loads", "--late").lines
-    assert run_command("catalog", "loads", "--late", "--as-of", "1970-01-03").lines == ["no load is late"]
+    assert run_command("catalog", "loads", "--late", "--as-of", "1970-01-03T00:00Z").lines == ["no load is late"]
     assert run_command("catalog", "show", "nowhere").code == 1
     assert run_command("catalog", "migrate").lines == ["the tables are up to date"]

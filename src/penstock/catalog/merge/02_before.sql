@@ -1,5 +1,5 @@
 -- Which datasets may look different afterwards, and what they look like now.
-INSERT INTO touched
+INSERT INTO batch_touched
 SELECT DISTINCT ON (urn) urn, seen_at, actor FROM (
     SELECT urn, seen_at, actor FROM batch_observation
     UNION ALL
@@ -10,7 +10,7 @@ SELECT DISTINCT ON (urn) urn, seen_at, actor FROM (
 ) AS named
 ORDER BY urn, seen_at DESC, actor;
 
-ANALYZE touched;
+ANALYZE batch_touched;
 
-INSERT INTO told_before
-SELECT a.urn, a.aspect, a.value FROM touched t JOIN dataset_aspect a ON a.urn = t.urn;
+INSERT INTO batch_shown
+SELECT a.urn, a.aspect, a.value FROM batch_touched t JOIN dataset_aspect a ON a.urn = t.urn;

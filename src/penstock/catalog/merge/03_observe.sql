@@ -16,12 +16,12 @@ WHERE (EXCLUDED.kafka_topic, EXCLUDED.kafka_partition, EXCLUDED.kafka_offset)
     > (observation.kafka_topic, observation.kafka_partition, observation.kafka_offset);
 
 -- A history is written anew from the earliest thing on that the batch says: nearly always only its end.
-INSERT INTO rewritten
+INSERT INTO batch_rewritten
 SELECT urn, aspect, source, min(seen_at) FROM batch_observation GROUP BY urn, aspect, source;
 
-INSERT INTO said_last
+INSERT INTO batch_said
 SELECT t.urn, k.aspect, s.name, s.rank, o.seen_at, v.value
-FROM touched t
+FROM batch_touched t
 CROSS JOIN (VALUES ('status'), ('description'), ('properties'), ('tags'), ('deprecation'), ('upstreams')) AS k (aspect)
 CROSS JOIN source s
 CROSS JOIN LATERAL (
@@ -30,4 +30,4 @@ CROSS JOIN LATERAL (
 ) AS o
 JOIN observed_value v USING (digest);
 
-ANALYZE rewritten, said_last;
+ANALYZE batch_rewritten, batch_said;

@@ -1,10 +1,10 @@
 -- A version of a schema begins where what is said differs from what was said before.
-DELETE FROM dataset_schema s USING rewritten r
+DELETE FROM dataset_schema s USING batch_rewritten r
 WHERE r.aspect = 'schema' AND s.urn = r.urn AND s.source = r.source AND s.valid_from >= r.since;
 
 WITH base AS (
     SELECT r.urn, r.source, r.since, coalesce(b.version, 0) AS version, b.digest
-    FROM rewritten r LEFT JOIN LATERAL (
+    FROM batch_rewritten r LEFT JOIN LATERAL (
         SELECT version, digest FROM dataset_schema
         WHERE urn = r.urn AND source = r.source ORDER BY version DESC LIMIT 1
     ) AS b ON true

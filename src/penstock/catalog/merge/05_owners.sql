@@ -1,20 +1,20 @@
 -- An owner is valid from the first statement of a source that names it to the first that does not.
-DELETE FROM dataset_owner o USING rewritten r
+DELETE FROM dataset_owner o USING batch_rewritten r
 WHERE r.aspect = 'owners' AND o.urn = r.urn AND o.source = r.source AND o.valid_from >= r.since;
 
-UPDATE dataset_owner o SET valid_to = NULL FROM rewritten r
+UPDATE dataset_owner o SET valid_to = NULL FROM batch_rewritten r
 WHERE r.aspect = 'owners' AND o.urn = r.urn AND o.source = r.source AND o.valid_to >= r.since;
 
 -- Statement 0 is what is valid already; those of one owner that follow each other make a period.
 WITH statement AS (
     SELECT o.urn, o.source, o.seen_at, o.digest,
         row_number() OVER (PARTITION BY o.urn, o.source ORDER BY o.seen_at) AS number
-    FROM rewritten r JOIN observation o
+    FROM batch_rewritten r JOIN observation o
         ON o.urn = r.urn AND o.source = r.source AND o.aspect = 'owners' AND o.seen_at >= r.since
     WHERE r.aspect = 'owners'
 ), named AS (
     SELECT o.urn, o.source, o.owner, o.owner_type, 0::bigint AS number, o.valid_from AS seen_at
-    FROM rewritten r JOIN dataset_owner o ON o.urn = r.urn AND o.source = r.source AND o.valid_to IS NULL
+    FROM batch_rewritten r JOIN dataset_owner o ON o.urn = r.urn AND o.source = r.source AND o.valid_to IS NULL
     WHERE r.aspect = 'owners'
     UNION
     SELECT s.urn, s.source, n ->> 'owner', n ->> 'type', s.number, s.seen_at

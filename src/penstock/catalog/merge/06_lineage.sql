@@ -1,10 +1,10 @@
 -- What comes from what: a source's own list replaces its list before; what jobs and copies show adds up.
-DELETE FROM dataset_lineage l USING rewritten r
+DELETE FROM dataset_lineage l USING batch_rewritten r
 WHERE r.aspect = 'upstreams' AND l.downstream_urn = r.urn AND l.source = r.source;
 
 INSERT INTO dataset_lineage (downstream_urn, upstream_urn, source, job_urn, kind, first_seen, last_seen)
 SELECT DISTINCT s.urn, up.urn, s.source, '', 'TRANSFORMED', s.seen_at, s.seen_at
-FROM said_last s, jsonb_array_elements_text(s.value) AS up (urn)
+FROM batch_said s, jsonb_array_elements_text(s.value) AS up (urn)
 WHERE s.aspect = 'upstreams' AND up.urn <> s.urn
 ON CONFLICT DO NOTHING;
 

@@ -1,10 +1,10 @@
 -- What looks different now is told, in the order of the aspects for each dataset.
 INSERT INTO outbox (urn, aspect, before, after, event_time, actor)
 SELECT t.urn, c.aspect, c.before, c.after, t.seen_at, t.actor
-FROM touched t JOIN (
+FROM batch_touched t JOIN (
     SELECT coalesce(a.urn, b.urn) AS urn, coalesce(a.aspect, b.aspect) AS aspect, a.position, b.value AS before, a.value AS after
-    FROM told_before b FULL JOIN (
-        SELECT a.* FROM touched t JOIN dataset_aspect a ON a.urn = t.urn
+    FROM batch_shown b FULL JOIN (
+        SELECT a.* FROM batch_touched t JOIN dataset_aspect a ON a.urn = t.urn
     ) AS a ON a.urn = b.urn AND a.aspect = b.aspect
     WHERE a.value IS DISTINCT FROM b.value
 ) AS c ON c.urn = t.urn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from penstock.catalog.database import Connection
+from penstock.catalog.database import Connection, sql
 from penstock.catalog.staging.tables import MERGED
 from penstock.catalog.staging.writer import prepare_incoming
 
@@ -20,11 +20,16 @@ def merge(connection: Connection) -> None:
     written to the outbox.
     """
     prepare_workspace(connection)
-    connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    take_turn(connection)
     # A batch touches few rows of large tables: look them up, whatever the planner thinks that costs.
     connection.execute("SET LOCAL random_page_cost = 1")
     for step in _steps():
         connection.execute(step)
+
+
+def take_turn(connection: Connection) -> None:
+    """Wait for the merges before; until the end of the transaction no other one begins."""
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def prepare_workspace(connection: Connection) -> None:
@@ -34,6 +39,15 @@ def prepare_workspace(connection: Connection) -> None:
     for table in MERGED:
         prepare_incoming(connection, table)
     connection.execute(_read("workspace.sql"))
+
+
+def clear_workspace(connection: Connection) -> None:
+    """Empty the tables of the session, for another merge in the same transaction."""
+    query = """
+        SELECT relname FROM pg_class
+        WHERE relnamespace = pg_my_temp_schema() AND relkind = 'r' AND relname ~ '^(incoming|batch)_'"""
+    names = sql.SQL(", ").join(sql.Identifier(name) for (name,) in connection.execute(query))
+    connection.execute(sql.SQL("TRUNCATE {}").format(names))
 
 
 @cache

@@ -12,17 +12,17 @@ CREATE TEMP TABLE IF NOT EXISTS batch_load (LIKE dataset_load_status) ON COMMIT 
 CREATE TEMP TABLE IF NOT EXISTS batch_dataset (
     urn text PRIMARY KEY, first_seen timestamptz NOT NULL
 ) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS touched (
+CREATE TEMP TABLE IF NOT EXISTS batch_touched (
     urn text PRIMARY KEY, seen_at timestamptz NOT NULL, actor text
 ) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS told_before (
+CREATE TEMP TABLE IF NOT EXISTS batch_shown (
     urn text NOT NULL, aspect text NOT NULL, value jsonb NOT NULL
 ) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS rewritten (
+CREATE TEMP TABLE IF NOT EXISTS batch_rewritten (
     urn text NOT NULL, aspect text NOT NULL, source text NOT NULL, since timestamptz NOT NULL,
     PRIMARY KEY (aspect, urn, source)
 ) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS said_last (
+CREATE TEMP TABLE IF NOT EXISTS batch_said (
     urn text NOT NULL, aspect text NOT NULL, source text NOT NULL, rank smallint NOT NULL,
     seen_at timestamptz NOT NULL, value jsonb NOT NULL
 ) ON COMMIT DELETE ROWS;

@@ -9,3 +9,6 @@ CREATE TABLE outbox (
     event_time timestamptz NOT NULL,
     actor text
 );
+
+-- Changes that Kafka can never take, such as one larger than a broker's limit, and why.
+CREATE TABLE outbox_refused (LIKE outbox, reason text NOT NULL);

@@ -1,0 +1,119 @@
+"""What a change means to people: fields, owners and tags that came or went, as DataHub's EntityChangeEvents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from penstock.catalog.telling.change import Change, as_urn
+
+Json = dict[str, Any]
+
+
+class Meaning(NamedTuple):
+    """One thing that happened: category, operation, what it happened to, and more about it."""
+
+    category: str
+    operation: str
+    modifier: str | None = None
+    parameters: Json | None = None
+
+
+def entity_change_events(change: Change) -> list[Json]:
+    """The change as EntityChangeEvents: none where only details changed that no category tells of."""
+    means = _MEANINGS.get(change.aspect)
+    return [_event(change, meaning) for meaning in means(change)] if means else []
+
+
+def _event(change: Change, meaning: Meaning) -> Json:
+    optional = {"modifier": meaning.modifier, "parameters": meaning.parameters}
+    return {
+        "entityType": change.entity_type,
+        "entityUrn": change.urn,
+        "category": meaning.category,
+        "operation": meaning.operation,
+        **{key: value for key, value in optional.items() if value is not None},
+        "auditStamp": change.stamp,
+        "version": 0,
+    }
+
+
+def _lifecycle(change: Change) -> Iterator[Meaning]:
+    if change.before is None or change.after is None:
+        yield Meaning("LIFECYCLE", "CREATE" if change.before is None else "HARD_DELETE")
+
+
+def _status(change: Change) -> Iterator[Meaning]:
+    before, after = (bool(state and state["removed"]) for state in (change.before, change.after))
+    if before != after:
+        yield Meaning("LIFECYCLE", "SOFT_DELETE" if after else "REINSTATE")
+
+
+def _schema(change: Change) -> Iterator[Meaning]:
+    before, after = (
+        {field["path"]: field for field in (state or {"fields": []})["fields"]}
+        for state in (change.before, change.after)
+    )
+    for path in _in_order(before, after):
+        if before.get(path) != after.get(path):
+            yield _field_change(change, path, before.get(path), after.get(path))
+
+
+def _field_change(change: Change, path: str, before: Json | None, after: Json | None) -> Meaning:
+    urn = f"urn:li:schemaField:({change.urn},{path})"
+    field = after or before or {}
+    parameters: Json = {"fieldUrn": urn, "fieldPath": path, "nullable": field["nullable"], "type": field["type"]}
+    if before and after:
+        was = {"nullableBefore": before["nullable"], "typeBefore": before["type"]}
+        return Meaning("TECHNICAL_SCHEMA", "MODIFY", urn, {**parameters, **was})
+    return Meaning("TECHNICAL_SCHEMA", "ADD" if after else "REMOVE", urn, parameters)
+
+
+def _owners(change: Change) -> Iterator[Meaning]:
+    before, after = (
+        {(as_urn("owner", item["owner"]), item["type"]): item for item in state or []}
+        for state in (change.before, change.after)
+    )
+    for owner, kind in _in_order(before, after):
+        if ((owner, kind) in before) != ((owner, kind) in after):
+            operation = "ADD" if (owner, kind) in after else "REMOVE"
+            yield Meaning("OWNER", operation, owner, {"ownerUrn": owner, "ownerType": kind})
+
+
+def _tags(change: Change) -> Iterator[Meaning]:
+    before, after = ({as_urn("tag", tag) for tag in state or []} for state in (change.before, change.after))
+    for tag in sorted(before ^ after):
+        yield Meaning("TAG", "ADD" if tag in after else "REMOVE", tag, {"tagUrn": tag})
+
+
+def _deprecation(change: Change) -> Iterator[Meaning]:
+    before, after = (bool(state and state["deprecated"]) for state in (change.before, change.after))
+    if before != after:
+        status = "DEPRECATED" if after else "ACTIVE"
+        yield Meaning("DEPRECATION", "MODIFY", status, {"status": status})
+
+
+def _run(change: Change) -> Iterator[Meaning]:
+    status = change.after["status"]
+    yield Meaning("RUN", "STARTED" if status in {"STARTED", "RUNNING"} else "COMPLETED", None, change.after)
+
+
+def _load(change: Change) -> Iterator[Meaning]:
+    yield Meaning("RUN", "COMPLETED", None, change.after)
+
+
+def _in_order(before: Iterable[Any], after: Iterable[Any]) -> list[Any]:
+    """What is now, and then what only was."""
+    return list(dict.fromkeys([*after, *before]))
+
+
+_MEANINGS: dict[str, Callable[[Change], Iterator[Meaning]]] = {
+    "datasetKey": _lifecycle,
+    "status": _status,
+    "schemaMetadata": _schema,
+    "ownership": _owners,
+    "globalTags": _tags,
+    "deprecation": _deprecation,
+    "run": _run,
+    "load": _load,
+}

@@ -1,0 +1,72 @@
+"""A change as messages: at most one MetadataChangeLog, and a PlatformEvent for each thing that it means."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+from penstock.catalog.telling.aspects import aspect_json, is_aspect
+from penstock.catalog.telling.change import Change
+from penstock.catalog.telling.entity_changes import entity_change_events
+from penstock.schemas import Schema
+
+CHANGE_LOG_TOPIC: Final = "MetadataChangeLog_Versioned_v1"
+PLATFORM_EVENT_TOPIC: Final = "PlatformEvent_v1"
+
+_MAX_PREVIOUS_BYTES = 400_000
+"""What was before is left out where it would make the message too large for a broker."""
+
+
+def change_log_schema() -> Schema:
+    """MetadataChangeLog, in the shape that DataHub's clients read."""
+    return _schema("MetadataChangeLog")
+
+
+def platform_event_schema() -> Schema:
+    """PlatformEvent, in the shape that DataHub's clients read."""
+    return _schema("PlatformEvent")
+
+
+def change_log(change: Change) -> dict[str, Any] | None:
+    """The change of an aspect; None for what is no aspect."""
+    if not is_aspect(change):
+        return None
+    return {
+        "entityType": change.entity_type,
+        "entityUrn": change.urn,
+        "changeType": "DELETE" if change.after is None else "UPSERT",
+        "aspectName": change.aspect,
+        "aspect": _aspect(change, change.after),
+        "systemMetadata": {"lastObserved": change.stamp["time"]},
+        "previousAspectValue": _fitting(_aspect(change, change.before)),
+        "created": change.stamp,
+    }
+
+
+def platform_events(change: Change) -> list[dict[str, Any]]:
+    """What the change means, each as a PlatformEvent."""
+    return [
+        {
+            "header": {"timestampMillis": change.stamp["time"]},
+            "name": "entityChangeEvent",
+            "payload": {"value": msgspec.json.encode(event), "contentType": "application/json"},
+        }
+        for event in entity_change_events(change)
+    ]
+
+
+def _aspect(change: Change, state: Any) -> dict[str, Any] | None:  # noqa: ANN401 - what the aspect holds
+    if state is None:
+        return None
+    return {"value": msgspec.json.encode(aspect_json(change, state)), "contentType": "application/json"}
+
+
+def _fitting(aspect: dict[str, Any] | None) -> dict[str, Any] | None:
+    return aspect if aspect and len(aspect["value"]) <= _MAX_PREVIOUS_BYTES else None
+
+
+def _schema(name: str) -> Schema:
+    text = files("penstock.events").joinpath("schemas", f"{name}.avsc").read_text(encoding="utf-8")
+    return Schema.from_text(text, source=f"{name}.avsc")

@@ -1,0 +1,103 @@
+"""The outbox's sender: what the merge committed goes to Kafka, in order, at least once."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+import structlog
+
+from penstock.catalog.database import Connection, Database, records
+from penstock.catalog.telling.change import Change
+from penstock.catalog.telling.messages import (
+    CHANGE_LOG_TOPIC,
+    PLATFORM_EVENT_TOPIC,
+    change_log,
+    change_log_schema,
+    platform_event_schema,
+    platform_events,
+)
+from penstock.config import Settings
+from penstock.errors import RecordError, Transient
+from penstock.kafka.producer import Producer
+from penstock.kafka.topics import ensure_topic
+
+_LOCK = 0x74656C6C
+"""Only the holder of this advisory lock sends, so that two senders do not mix up the order."""
+
+_WAITING = "SELECT id, urn, aspect, before, after, event_time, actor FROM outbox ORDER BY id LIMIT %s"
+
+_log = structlog.get_logger(__name__)
+
+
+class Sender:
+    """Sends the changes in the outbox, keyed by URN, and removes them once all in-sync replicas have them.
+
+    A crash in between sends some again: each message carries its change's number in the header `penstock.change`.
+    A change that Kafka can never take is kept in `outbox_refused`.
+    """
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
+        for topic in (CHANGE_LOG_TOPIC, PLATFORM_EVENT_TOPIC):
+            ensure_topic(settings, topic)
+        self._change_log = Producer(CHANGE_LOG_TOPIC, change_log_schema(), settings=settings)
+        self._platform_event = Producer(PLATFORM_EVENT_TOPIC, platform_event_schema(), settings=settings)
+
+    def send(self, limit: int = 1000) -> int:
+        """Send what waits, at most so many changes, and say how many; Transient if Kafka or PostgreSQL is away."""
+        with self._database.transaction() as connection:
+            if connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK]).fetchone() != (True,):
+                return 0
+            changes = [Change(**row) for row in records(connection, _WAITING, [limit])]
+            for change in changes:
+                self._send(connection, change)
+            self._change_log.flush()
+            self._platform_event.flush()
+            connection.execute("DELETE FROM outbox WHERE id = ANY(%s)", [[change.id for change in changes]])
+        return len(changes)
+
+    def send_all(self) -> int:
+        """Send until nothing waits."""
+        total = 0
+        while sent := self.send():
+            total += sent
+        return total
+
+    def run(self, stop: threading.Event, pause: float = 0.2) -> None:
+        """Send until told to stop; what is away is waited for."""
+        while not stop.is_set():
+            try:
+                if not self.send():
+                    stop.wait(pause)
+            except Transient as error:
+                _log.warning("changes wait to be told", reason=error.message)
+                stop.wait(5 * pause)
+
+    def close(self) -> None:
+        """Disconnect; what is not sent waits in the outbox."""
+        self._change_log.close()
+        self._platform_event.close()
+
+    def __enter__(self) -> Self:
+        """Use as a context, which closes the sender at its end."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _send(self, connection: Connection, change: Change) -> None:
+        envelope: Any = {"key": change.urn, "headers": [("penstock.change", str(change.id))]}
+        try:
+            if log := change_log(change):
+                self._change_log.send(log, **envelope)
+            for event in platform_events(change):
+                self._platform_event.send(event, **envelope)
+        except RecordError as error:
+            _log.error("a change cannot be told", change=change.id, urn=change.urn, reason=error.message)
+            refuse = "INSERT INTO outbox_refused SELECT *, %s FROM outbox WHERE id = %s"
+            connection.execute(refuse, [error.message, change.id])

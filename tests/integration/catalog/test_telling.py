@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from penstock import Consumer
+from penstock.catalog.database import Database
+from penstock.catalog.intake import take
+from penstock.catalog.merge import merge
+from penstock.catalog.staging.tables import COMPACTION, METADATA_CHANGE
+from penstock.catalog.staging.writer import stage
+from penstock.catalog.telling.messages import CHANGE_LOG_TOPIC, PLATFORM_EVENT_TOPIC
+from penstock.catalog.telling.outbox import Sender
+from penstock.config import Settings
+from tests.integration.catalog.events import change, fields, load, owners, rows_of, urn
+
+Told = list[tuple[str, str, Any]]
+
+
+class Stopped(Exception):
+    """A crash at a chosen place."""
+
+
+@pytest.fixture
+def sender(database: Database, catalog_settings: Settings) -> Iterator[Sender]:
+    with Sender(database, catalog_settings) as opened:
+        yield opened
+
+
+def read(settings: Settings, topic: str, name: str) -> list[Any]:
+    """The messages of a topic about the dataset of this name."""
+    with Consumer(topic, start="earliest", timeout=2, key_type="string", settings=settings) as records:
+        return [record for record in records if record.key == urn(name)]
+
+
+def events_of(settings: Settings, name: str) -> list[tuple[str, str]]:
+    messages = read(settings, PLATFORM_EVENT_TOPIC, name)
+    payloads = [json.loads(message.value["payload"]["value"]) for message in messages]
+    return [(payload["category"], payload["operation"]) for payload in payloads]
+
+
+def test_changes_are_told_in_the_order_in_which_they_were_committed(
+    database: Database, sender: Sender, settings: Settings, topic: str
+) -> None:
+    take(
+        database, METADATA_CHANGE, [change(1000, name=topic, schema_fields=fields("id", "page"), owners=owners("ann"))]
+    )
+    take(
+        database,
+        METADATA_CHANGE,
+        [change(2000, name=topic, schema_fields=fields("id"), owners=owners("bob"), tags=["pii"])],
+    )
+    take(database, METADATA_CHANGE, [change(3000, name=topic, change_type="DELETE")])
+    assert sender.send_all() > 0
+    assert sender.send_all() == 0
+    assert events_of(settings, topic) == [
+        ("LIFECYCLE", "CREATE"),
+        ("TECHNICAL_SCHEMA", "ADD"),
+        ("TECHNICAL_SCHEMA", "ADD"),
+        ("OWNER", "ADD"),
+        ("TECHNICAL_SCHEMA", "REMOVE"),
+        ("OWNER", "ADD"),
+        ("OWNER", "REMOVE"),
+        ("TAG", "ADD"),
+        ("LIFECYCLE", "SOFT_DELETE"),
+    ]
+    logs = read(settings, CHANGE_LOG_TOPIC, topic)
+    aspects = [log.value["aspectName"] for log in logs]
+    assert aspects == [
+        "datasetKey",
+        "status",
+        "schemaMetadata",
+        "ownership",
+        "schemaMetadata",
+        "ownership",
+        "globalTags",
+        "status",
+    ]
+
+
+def test_a_change_that_was_rolled_back_is_never_told(database: Database) -> None:
+    def fail() -> None:
+        with database.transaction() as connection:
+            stage(connection, METADATA_CHANGE, [change(1000)])
+            merge(connection)
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        fail()
+    assert rows_of(database, "SELECT count(*) FROM outbox") == [(0,)]
+
+
+def test_a_sender_that_dies_before_the_end_tells_again(
+    database: Database, sender: Sender, settings: Settings, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(database, METADATA_CHANGE, [change(1000, name=topic, tags=["a"])])
+    flush = sender._platform_event.flush
+
+    def die() -> None:
+        flush()
+        raise Stopped
+
+    monkeypatch.setattr(sender._platform_event, "flush", die)
+    with pytest.raises(Stopped):
+        sender.send()
+    monkeypatch.undo()
+    sender.send_all()
+    assert events_of(settings, topic) == [("LIFECYCLE", "CREATE"), ("TAG", "ADD")] * 2
+    numbers = [dict(message.headers)["penstock.change"] for message in read(settings, PLATFORM_EVENT_TOPIC, topic)]
+    assert numbers[: len(numbers) // 2] == numbers[len(numbers) // 2 :]
+
+
+def test_late_and_repeated_events_are_not_told_as_changes(database: Database) -> None:
+    take(database, METADATA_CHANGE, [change(2000, schema_fields=fields("b"), offset=0)])
+    outbox = "SELECT count(*) FROM outbox"
+    [before] = rows_of(database, outbox)
+    take(database, METADATA_CHANGE, [change(2000, schema_fields=fields("b"), offset=0)])
+    take(database, METADATA_CHANGE, [change(2500, schema_fields=fields("b"), offset=1)])
+    assert rows_of(database, outbox) == [before]
+
+
+def test_a_load_is_told_with_its_count_and_the_one_before(database: Database) -> None:
+    take(
+        database,
+        COMPACTION,
+        [load(1000, "2016/07/10", 100), load(2000, "2016/07/11", 40), load(2000, "2016/07/11", 40)],
+    )
+    told = rows_of(
+        database, "SELECT after -> 'recordCount', after -> 'recordCountBefore' FROM outbox WHERE aspect = 'load'"
+    )
+    assert told == [(100, None), (40, 100)]
+
+
+def test_a_change_that_kafka_can_never_take_is_kept_aside(database: Database, sender: Sender, topic: str) -> None:
+    many = fields(*(f"field_{'x' * 180}_{number}" for number in range(4000)))
+    take(database, METADATA_CHANGE, [change(1000, name=topic, schema_fields=many), change(2000, name=f"{topic}.b")])
+    sender.send_all()
+    assert rows_of(database, "SELECT aspect FROM outbox_refused") == [("schemaMetadata",)]
