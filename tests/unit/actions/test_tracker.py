@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.actions.tracker import Tracker
+from penstock.events.record import ConsumerRecord, Offset, Origin, Partition, TopicName
+from penstock.kafka.offsets import PartitionId
+
+TOPIC = TopicName("t")
+HERE = PartitionId(TOPIC, Partition(0))
+
+
+def record(offset: int, partition: int = 0) -> ConsumerRecord:
+    return ConsumerRecord(b"k", b"v", (), 0, TOPIC, Partition(partition), Offset(offset), False)
+
+
+def work(tracker: Tracker, one: ConsumerRecord, *, done: bool = True) -> None:
+    """Receive one record and work on it."""
+    window = tracker.receive([one])[one.topic, one.partition]
+    assert tracker.begin(window, one)
+    tracker.end(window, one, done=done)
+
+
+@given(st.permutations(range(12)), st.integers(0, 12))
+def test_offsets_never_pass_the_first_event_that_is_not_done(order: list[int], finished: int) -> None:
+    tracker = Tracker()
+    offsets = [10 + 3 * number for number in range(12)]
+    records = [record(offset) for offset in offsets]
+    windows = tracker.receive(records)
+    done = order[:finished]
+    for number in done:
+        tracker.finish(windows[TOPIC, 0], records[number])
+    expected = next((offsets[number] for number in range(12) if number not in done), offsets[-1] + 1)
+    assert tracker.offsets() == {HERE: expected}
+    assert tracker.held == sum(offset >= expected for offset in offsets)
+
+
+def test_a_later_acknowledgement_never_covers_an_earlier_event() -> None:
+    tracker = Tracker()
+    for offset in range(3):
+        work(tracker, record(offset), done=False)
+    assert tracker.acknowledge(Origin(*HERE, Offset(2)))
+    assert tracker.offsets() == {HERE: 0}
+    assert tracker.acknowledge(Origin(*HERE, Offset(0)))
+    assert tracker.offsets() == {HERE: 1}
+    assert tracker.acknowledge(Origin(*HERE, Offset(1)))
+    assert tracker.offsets() == {HERE: 3}
+
+
+def test_an_acknowledgement_counts_once_and_only_for_what_was_read() -> None:
+    tracker = Tracker()
+    work(tracker, record(5), done=False)
+    assert not tracker.acknowledge(Origin(*HERE, Offset(6)))
+    assert not tracker.acknowledge(Origin(TopicName("other"), Partition(0), Offset(5)))
+    assert tracker.acknowledge(Origin(*HERE, Offset(5)))
+    assert not tracker.acknowledge(Origin(*HERE, Offset(5)))
+    assert (tracker.held, tracker.offsets()) == (0, {HERE: 6})
+
+
+def test_partitions_are_told_apart() -> None:
+    tracker = Tracker()
+    work(tracker, record(7, partition=1))
+    work(tracker, record(3), done=False)
+    assert tracker.offsets() == {HERE: 3, PartitionId(TOPIC, Partition(1)): 8}
+
+
+def test_a_partition_that_goes_waits_for_what_is_in_work_and_begins_nothing_more() -> None:
+    tracker = Tracker()
+    one, two = record(0), record(1)
+    window = tracker.receive([one, two])[TOPIC, 0]
+    assert tracker.begin(window, one)
+    closed: list[dict[PartitionId, Offset]] = []
+    closing = threading.Thread(target=lambda: closed.append(tracker.close([HERE], 10)))
+    closing.start()
+    while not window.closed:
+        time.sleep(0.001)
+    assert not tracker.begin(window, two)
+    assert not closed
+    tracker.end(window, one, done=True)
+    closing.join(5)
+    assert closed == [{HERE: 1}]
+    assert (tracker.held, tracker.offsets()) == (0, {})
+
+
+def test_work_that_outlasts_its_partition_does_no_harm_when_the_partition_comes_back() -> None:
+    tracker = Tracker()
+    late = record(0)
+    window = tracker.receive([late])[TOPIC, 0]
+    assert tracker.begin(window, late)
+    assert tracker.close([HERE], 0.01) == {HERE: 0}
+    again = record(0)
+    tracker.receive([again, record(1)])
+    tracker.end(window, late, done=True)
+    assert tracker.offsets() == {HERE: 0}
+    assert tracker.held == 2
+
+
+def test_nothing_begins_after_a_stop_and_what_is_in_work_is_waited_for() -> None:
+    tracker = Tracker()
+    one, two = record(0), record(1)
+    window = tracker.receive([one, two])[TOPIC, 0]
+    assert tracker.begin(window, one)
+    tracker.stop()
+    assert not tracker.begin(window, two)
+    assert not tracker.wait_idle(0.01)
+    (origin, seconds) = tracker.in_work()[0]
+    assert (str(origin), seconds < 5) == ("t/0/0", True)
+    tracker.end(window, one, done=True)
+    assert tracker.wait_idle(0.01)
+
+
+def test_room_is_waited_for() -> None:
+    tracker = Tracker()
+    records = [record(offset) for offset in range(3)]
+    window = tracker.receive(records)[TOPIC, 0]
+    assert not tracker.wait_room(3, 0.01)
+    threading.Timer(0.02, tracker.finish, (window, records[0])).start()
+    assert tracker.wait_room(3, 5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_threads_leave_no_event_behind(seed: int) -> None:
+    tracker = Tracker()
+    records = [record(offset) for offset in range(400)]
+    window = tracker.receive(records)[TOPIC, 0]
+    random.Random(seed).shuffle(records)  # noqa: S311 - no secret
+
+    def finish(share: list[ConsumerRecord]) -> None:
+        for one in share:
+            assert tracker.begin(window, one)
+            tracker.end(window, one, done=True)
+
+    threads = [threading.Thread(target=finish, args=(records[n::4],)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (tracker.held, tracker.offsets()) == (0, {HERE: 400})
