@@ -36,7 +36,7 @@ def box(settings: Settings, topic: str) -> str:
 def refuse(settings: Settings, topic: str, box: str) -> Refuse:
     """Put letters into the box, one for each value."""
 
-    def send(*values: bytes, code: str = "record.invalid", pipeline: str = "events") -> None:
+    def send(*values: bytes, code: str = "record.invalid", pipeline: str = "events", first: int = 100) -> None:
         with Producer(box, serializer=bytes, key_type="bytes", settings=settings) as producer:
             for number, value in enumerate(values):
                 headers = dead_letter_headers(
@@ -45,7 +45,7 @@ def refuse(settings: Settings, topic: str, box: str) -> Refuse:
                     message=f"refused: {value!r}",
                     pipeline=pipeline,
                     failed_at=datetime.now(UTC),
-                    origin=f"{topic}/0/{number + 100}",
+                    origin=f"{topic}/0/{number + first}",
                 )
                 producer.send(value, key=b"k%d" % number, headers=headers)
 
@@ -105,7 +105,7 @@ def test_letters_go_back_once_and_again_only_on_purpose(
     refuse: Refuse, settings: Settings, box: str, topic: str, run_command: RunCommand
 ) -> None:
     refuse(b"1", b"2")
-    refuse(b"3", code="record.undecodable")
+    refuse(b"3", code="record.undecodable", first=200)
     words = ("deadletters", "replay", "--letters", box)
     assert "2 letters would be sent" in run_command(*words, "--code", "record.invalid", "--dry-run").out
     assert run_command(*words).code == 2, "nobody is there to ask"
@@ -163,3 +163,14 @@ def test_of_two_replays_at_once_the_earlier_one_sends_no_more(settings: Settings
 def _send_and_be_overtaken(first: TransactionalProducer, settings: Settings, topic: str) -> None:
     first.send(Outgoing(topic, None, b"taken back", []))
     TransactionalProducer(settings, _NAME).close()
+
+
+def test_a_record_that_several_sinks_refused_goes_back_once(
+    settings: Settings, refuse: Refuse, box: str, topic: str, run_command: RunCommand
+) -> None:
+    refuse(b"one", b"two")
+    refuse(b"one", b"two")
+    assert run_command("deadletters", "replay", "--letters", box, "--yes").code == 0
+    assert [record.value for record in held(settings, topic)] == [b"one", b"two"]
+    assert "4 letters left out" in run_command("deadletters", "replay", "--letters", box, "--yes").out
+    assert len(held(settings, topic)) == 2

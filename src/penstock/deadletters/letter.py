@@ -32,6 +32,11 @@ class DeadLetter:
     headers: Headers
 
     @property
+    def record(self) -> Origin:
+        """The record behind the letter; every sink of a pipeline, and a repeated batch, keep a letter of their own."""
+        return self.origin if self.origin.partition >= 0 else self.place
+
+    @property
     def own_headers(self) -> Headers:
         """The headers without those that tell of the refusal."""
         return tuple((name, value) for name, value in self.headers if not _tells_of_refusal(name))

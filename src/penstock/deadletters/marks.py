@@ -1,16 +1,16 @@
-"""Which letters were replayed: a mark for each on a compacted topic, written in one transaction with the replay."""
+"""Which records were replayed: a mark for each on a compacted topic, written in one transaction with the replay."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.config import Settings
 from penstock.deadletters.letter import DeadLetter
-from penstock.events.record import Origin, TopicName
+from penstock.events.record import TopicName
 from penstock.kafka.admin import Admin
-from penstock.kafka.cluster import read_cluster
+from penstock.kafka.cluster import is_internal, read_cluster
 from penstock.kafka.span import find_span, read_span
 from penstock.kafka.topic_ids import topic_ids
 from penstock.kafka.topics import ensure_topic
@@ -32,24 +32,24 @@ class Mark:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks of all letters; a topic that was made anew has another id, so its letters have no marks yet."""
+    """The marks of all records; a topic that was made anew has another id, so its records have no marks yet."""
 
     ids: Mapping[TopicName, str]
     found: Mapping[str, Mark]
 
     def of(self, letter: DeadLetter) -> Mark | None:
-        """The last replay of a letter, or None before the first."""
-        return self.found.get(self.key(letter.place))
+        """The last replay of a letter's record, or None before the first."""
+        return self.found.get(self.key(letter))
 
-    def key(self, place: Origin) -> str:
-        """What the mark of a letter is found by."""
-        return f"{place}@{self.ids.get(place.topic, '')}"
+    def key(self, letter: DeadLetter) -> str:
+        """What the mark of a letter is found by: letters of one record share it."""
+        return f"{letter.record}@{self.ids.get(letter.record.topic, '')}"
 
     def next(self, letter: DeadLetter, to: str, now: str) -> Outgoing:
         """The record that marks a letter as replayed once more."""
         before = self.of(letter)
         data = {"to": to, "at": now, "times": before.times + 1 if before else 1}
-        return Outgoing(TOPIC, self.key(letter.place).encode(), json.dumps(data).encode(), [])
+        return Outgoing(TOPIC, self.key(letter).encode(), json.dumps(data).encode(), [])
 
 
 def prepare_marks(settings: Settings) -> None:
@@ -57,12 +57,12 @@ def prepare_marks(settings: Settings) -> None:
     ensure_topic(settings, TOPIC, partitions=1, config=_SETTINGS)
 
 
-def read_marks(settings: Settings, topics: Collection[str]) -> Marks:
-    """All marks that are there now, to be looked up for letters of these topics."""
+def read_marks(settings: Settings) -> Marks:
+    """All marks that are there now."""
     with Admin(settings) as admin:
-        known = read_cluster(admin).topics
-        ids = topic_ids(admin, [topic for topic in known if topic in topics])
-    if TOPIC not in known:
+        topics = [topic for topic in read_cluster(admin).topics if not is_internal(topic)]
+        ids = topic_ids(admin, topics)
+    if TOPIC not in ids:
         return Marks(ids, {})
     marks = read_span(settings, find_span(settings, [TOPIC]))
     return Marks(ids, {record.key.decode(): Mark(**json.loads(record.value)) for record in marks})

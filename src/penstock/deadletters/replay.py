@@ -7,8 +7,9 @@ letters are marked. So two replays at the same time cannot send a letter twice e
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from penstock.config import Settings
 from penstock.deadletters.letter import DeadLetter
 from penstock.deadletters.marks import Marks, prepare_marks, read_marks
 from penstock.events.dead_letter import told_time
+from penstock.events.record import Origin
 from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import read_cluster
 from penstock.kafka.transactions import Outgoing, TransactionalProducer
@@ -33,12 +35,15 @@ Letters = Callable[[], Iterator[DeadLetter]]
 
 @dataclass(frozen=True)
 class Order:
-    """What is wanted: the letters, the topics that they are in, the topic that they go to (else each its own)."""
+    """What is wanted: the letters, the topic that they go to (else each its own), and whether once more.
+
+    `key_field` names the field of a JSON value that is the key of a letter without one.
+    """
 
     letters: Letters
-    boxes: Collection[str]
     to: str | None = None
     again: bool = False
+    key_field: str | None = None
 
     def target(self, letter: DeadLetter) -> str:
         """The topic that a letter goes to."""
@@ -47,10 +52,11 @@ class Order:
 
 @dataclass
 class Tally:
-    """How many letters go, or went, to each topic, and how many were left out because they were replayed before."""
+    """How many letters go, or went, to each topic, and how many were left out, their record having been sent before."""
 
     sent: Counter[str] = field(default_factory=Counter)
     before: int = 0
+    records: set[Origin] = field(default_factory=set, repr=False)
 
     @property
     def total(self) -> int:
@@ -60,7 +66,7 @@ class Tally:
 
 def plan_replay(settings: Settings, order: Order) -> Tally:
     """What a replay would do now; TopicNotFound names a target that is not there."""
-    tally, marks = Tally(), read_marks(settings, order.boxes)
+    tally, marks = Tally(), read_marks(settings)
     for letter in order.letters():
         _count(tally, letter, order, marks)
     with Admin(settings) as admin:
@@ -75,27 +81,40 @@ def replay(settings: Settings, order: Order, on_progress: Callable[[int], None])
     prepare_marks(settings)
     tally = Tally()
     with closing(TransactionalProducer(settings, _NAME)) as producer:
-        marks = read_marks(settings, order.boxes)
+        marks = read_marks(settings)
         wanted = (letter for letter in order.letters() if _count(tally, letter, order, marks))
         for letters in _some_at_a_time(wanted):
             now = told_time(datetime.now(UTC))
             with producer.transaction():
                 for letter in letters:
-                    producer.send(replayed(letter, order.target(letter)))
+                    producer.send(replayed(letter, order))
                     producer.send(marks.next(letter, order.target(letter), now))
             on_progress(len(letters))
     return tally
 
 
-def replayed(letter: DeadLetter, topic: str) -> Outgoing:
+def replayed(letter: DeadLetter, order: Order) -> Outgoing:
     """The record as it was before it was refused, with the place of its letter in a header."""
     kept = [(name, value) for name, value in letter.own_headers if name != REPLAYED_FROM]
-    return Outgoing(topic, letter.key, letter.value, [*kept, (REPLAYED_FROM, str(letter.place).encode())])
+    key = _key(letter.value, order.key_field) if letter.key is None else letter.key
+    return Outgoing(order.target(letter), key, letter.value, [*kept, (REPLAYED_FROM, str(letter.place).encode())])
+
+
+def _key(value: bytes | None, field: str | None) -> bytes | None:
+    """The field's text, where the value is a JSON object that has it."""
+    try:
+        data = json.loads(value) if value and field else None
+    except (ValueError, RecursionError):
+        return None
+    found = data.get(field) if isinstance(data, dict) else None
+    return None if found is None else str(found).encode()
 
 
 def _count(tally: Tally, letter: DeadLetter, order: Order, marks: Marks) -> bool:
     """Whether a letter is to be sent."""
-    if marks.of(letter) is not None and not order.again:
+    is_first = letter.record not in tally.records
+    tally.records.add(letter.record)
+    if not is_first or (marks.of(letter) is not None and not order.again):
         tally.before += 1
         return False
     tally.sent[order.target(letter)] += 1
