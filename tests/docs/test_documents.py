@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", ["README.md", "docs/kafka.md", "docs/schemas.md", "docs/pipelines.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/kafka.md", "docs/schemas.md", "docs/pipelines.md", "docs/asking.md"]
+)
 def test_a_document_shows_what_really_happens(name: str, settings: Settings, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**client_environment(settings), "PATH": path, "COLUMNS": "120"}

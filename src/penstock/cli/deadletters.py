@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +57,7 @@ def list_letters(
     """
     chosen, wanted = settings(), _wanted(None, pipeline, code, topic, since)
     topics = find_topics(chosen, letters)
-    marks = read_marks(chosen, topics)
+    marks = read_marks(chosen)
     found = read_letters(chosen, find_letters(chosen, topics, wanted), wanted)
     groups, newest = count_letters(found, lambda letter: marks.of(letter) is not None, limit)
     if as_json:
@@ -100,7 +100,7 @@ def show(
     if wanted.place is None:
         raise UsageError("which letter?", hint="name its place, as `penstock deadletters list` shows it, or use --json")
     letter = find_one(chosen, topics, wanted)
-    show_letter(letter, read_marks(chosen, topics).of(letter))
+    show_letter(letter, read_marks(chosen).of(letter))
 
 
 @app.command()
@@ -117,6 +117,9 @@ def replay(
     to: Annotated[
         str | None, typer.Option(metavar="TOPIC", help="Send there, not to the topic each was meant for.")
     ] = None,
+    key_field: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="The field of a JSON value that is the key where there is none.")
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Also those that were replayed before.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be sent.")] = False,
     yes: YesOption = False,
@@ -128,7 +131,7 @@ def replay(
     Example: penstock deadletters replay --pipeline events --code record.transform
     """
     chosen, wanted = settings(), _wanted(place, pipeline, code, topic, since)
-    order = _order(chosen, wanted, letters, file, to=to, again=again)
+    order = replace(_order(chosen, wanted, letters, file), to=to, again=again, key_field=key_field)
     plan = plan_replay(chosen, order)
     _tell(plan, "would be sent" if dry_run else "to send")
     if dry_run or not plan.total:
@@ -140,16 +143,12 @@ def replay(
     out.print(f"replayed {counted(done.total, 'letter')}")
 
 
-def _order(
-    chosen: Settings, wanted: Wanted, boxes: list[str], file: Path | None, *, to: str | None, again: bool
-) -> Order:
+def _order(chosen: Settings, wanted: Wanted, boxes: list[str], file: Path | None) -> Order:
     """The letters meant are always the same: those that come while a replay is made ready are not part of it."""
     if file is not None:
-        named = {letter.place.topic for letter in read_file(file)}
-        return Order(lambda: filter(wanted.matches, read_file(file)), named, to, again)
-    topics = find_topics(chosen, boxes)
-    span = find_letters(chosen, topics, wanted)
-    return Order(lambda: read_letters(chosen, span, wanted), topics, to, again)
+        return Order(lambda: filter(wanted.matches, read_file(file)))
+    span = find_letters(chosen, find_topics(chosen, boxes), wanted)
+    return Order(lambda: read_letters(chosen, span, wanted))
 
 
 def _tell(plan: Tally, what: str) -> None:

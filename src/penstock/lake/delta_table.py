@@ -54,7 +54,7 @@ class DeltaLakeTable:
         """As the protocol says."""
         with self._readable():
             files = pa.table(self._table.get_add_actions(flatten=False)).to_pylist()
-            rows = self._table.count()
+            rows = self._table.count() - self._deleted()
         newest = self.history(1)
         places = {json.dumps(file["partition"], default=str) for file in files if "partition" in file}
         return Summary(
@@ -69,6 +69,12 @@ class DeltaLakeTable:
         """As the protocol says: the commits of the log."""
         with self._readable():
             return [_change(commit) for commit in self._table.history(limit)]
+
+    def _deleted(self) -> int:
+        """How many rows deletion vectors hide, which the library's own count takes for rows."""
+        masks = pa.RecordBatchReader.from_stream(self._table.deletion_vectors())
+        kept = (batch.column("selection_vector").flatten() for batch in masks)
+        return sum(len(mask) - mask.true_count for mask in kept)
 
     @cached_property
     def _table(self) -> DeltaTable:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from penstock.deadletters.box import Wanted
 from penstock.deadletters.counts import count_letters
 from penstock.deadletters.letter import DeadLetter, as_letter, parse_place, place_given
-from penstock.deadletters.replay import replayed
+from penstock.deadletters.replay import Order, replayed
 from penstock.errors import UsageError
 from penstock.events.dead_letter import dead_letter_headers
 from penstock.events.record import ConsumerRecord, Headers, Offset, Origin, Partition, TopicName
@@ -44,9 +45,27 @@ def test_a_record_without_an_error_is_no_letter() -> None:
 
 def test_a_replayed_record_is_as_it_was_and_tells_of_its_letter() -> None:
     again = letter(own=[("trace", b"1"), ("penstock.replayed_from", b"events.dead/0/1"), ("penstock.client", b"app")])
-    sent = replayed(again, "events")
+    sent = replayed(again, Order(lambda: iter([again])))
     assert (sent.topic, sent.key, sent.value) == ("events", b"k", b"v")
     assert sent.headers == [("trace", b"1"), ("penstock.replayed_from", b"events.dead/0/7")]
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [
+        (b'{"User_ID": "u-1"}', b"u-1"),
+        (b'{"User_ID": 7}', b"7"),
+        (b'{"User_ID": null}', None),
+        (b"{}", None),
+        (b"[1]", None),
+        (b"{broken", None),
+        (None, None),
+    ],
+)
+def test_a_letter_without_a_key_gets_one_from_its_value(value: bytes | None, key: bytes | None) -> None:
+    keyless = replace(letter(), key=None, value=value)
+    assert replayed(keyless, Order(lambda: iter([keyless]), key_field="User_ID")).key == key
+    assert replayed(letter(), Order(lambda: iter([]), key_field="User_ID")).key == b"k"
 
 
 @pytest.mark.parametrize(
