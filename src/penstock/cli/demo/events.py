@@ -30,7 +30,7 @@ from penstock.local.ports import free_ports
 
 PATIENCE_SECONDS = 300.0
 
-_SENDING_SECONDS = 25.0
+_EVENTS_A_SECOND = 800
 _LOOK_SECONDS = 0.2
 _PAST_THE_GATE = 12
 _TAKEN = {200, 207, 422}
@@ -38,27 +38,36 @@ _TAKEN = {200, 207, 422}
 
 def show(number: int) -> None:
     """Tell the story from start to end; PartFailed if an event is not where it belongs in the end."""
-    pipeline = example("events")
+    example("events")
     began = time.monotonic()
     with ends_by_signal(), tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:
-        shutil.copytree(pipeline, directory, dirs_exist_ok=True)
-        step("Starting Kafka, the schema registry and PostgreSQL, as local processes")
-        with own_stack(on_change=tell_ready) as stack:
-            client = stack.model_copy(update={"lake": f"{directory}/lake"})
-            ensure_topic(client, "events")
-            counts = _carry(client, Path(directory), number)
-            findings.answers(client)
-            findings.schema(client)
-            findings.dead_letter(client)
-            step("Stopping everything")
+        try:
+            counts = _tell(Path(directory), number)
+        except KeyboardInterrupt:
+            out.print("\ninterrupted; everything is stopped")
+            raise
     out.print(f"  all stopped after {time.monotonic() - began:.0f} s; nothing is left behind")
     _tell_end(counts)
+
+
+def _tell(directory: Path, number: int) -> Counts:
+    step("Starting Kafka, the schema registry and PostgreSQL, as local processes")
+    with own_stack(on_change=tell_ready) as stack:
+        client = stack.model_copy(update={"lake": str(directory / "lake")})
+        ensure_topic(client, "events")
+        counts = _carry(client, directory, number)
+        findings.answers(client)
+        findings.schema(client)
+        findings.dead_letter(client)
+        step("Stopping everything")
+    return counts
 
 
 def _carry(client: Settings, directory: Path, number: int) -> Counts:
     """Run the collector and the pipeline, send the events, and wait until each is where it belongs."""
     step(f"{number:,} events of {DAYS} days go to the collector; Spark carries them to a topic and to the lake")
     (port,), counts = free_ports(1), Counts(number)
+    shutil.copytree(example("events"), directory, dirs_exist_ok=True)
     environment = {
         **client_environment(client),
         "PENSTOCK_LAKE": client.lake,
@@ -72,7 +81,7 @@ def _carry(client: Settings, directory: Path, number: int) -> Counts:
         pipeline = programs.enter_context(
             program("pipeline", "run", "events.yaml", environment=environment, directory=directory)
         )
-        out.print(f"  [dim]$[/] penstock collector      [dim]# takes POSTs at http://127.0.0.1:{port}/events[/]")
+        out.print(f"  [dim]$[/] penstock collector        [dim]# takes POSTs at http://127.0.0.1:{port}/events[/]")
         out.print(
             "  [dim]$[/] penstock run events.yaml [dim]# Spark: JSON ▸ Avro topic, and ▸ Parquet by type and day[/]"
         )
@@ -84,17 +93,18 @@ def _carry(client: Settings, directory: Path, number: int) -> Counts:
 
 
 def _what_happens(counts: Counts) -> str:
+    if not counts.in_avro:
+        return "Spark is starting, and Kafka keeps what the apps send"
     if counts.sent < counts.planned:
-        waits = " Spark is starting; Kafka keeps them" if not counts.in_avro else ""
-        return f"the apps are sending;{waits}" if waits else "the apps are sending"
-    return "all sent; the lake gets a batch every 10 seconds" if not counts.settled else "every event has arrived"
+        return "the apps are sending, and Spark carries on what comes"
+    return "every event has arrived" if counts.settled else "all are sent; the lake gets a batch every 10 seconds"
 
 
 def _send(client: Settings, url: str, counts: Counts, running: tuple[Program, ...]) -> None:
     now, dice = datetime.now(UTC), Random(7)  # noqa: S311 - events, not secrets
     with httpx.Client(base_url=url, timeout=60) as http:
         _await_collector(http, running[0])
-        for post in _paced(posts(counts.planned, now, dice), counts.planned):
+        for post in _paced(posts(counts.planned, now, dice)):
             _post(http, post, counts)
             running[0].check()
     with Producer("events", serializer=bytes, settings=client) as producer:
@@ -115,13 +125,13 @@ def _post(http: httpx.Client, post: Post, counts: Counts) -> None:
     counts.newest = escape(" ".join(str(value) for value in post.events[-1].values()))
 
 
-def _paced(found: Iterator[Post], number: int) -> Iterator[Post]:
+def _paced(found: Iterator[Post]) -> Iterator[Post]:
     """The posts at a pace at which one can watch them."""
     began, sent = time.monotonic(), 0
     for post in found:
         yield post
         sent += len(post.events)
-        time.sleep(max(0.0, began + _SENDING_SECONDS * sent / number - time.monotonic()))
+        time.sleep(max(0.0, began + sent / _EVENTS_A_SECOND - time.monotonic()))
 
 
 def _await_collector(http: httpx.Client, collector: Program) -> None:

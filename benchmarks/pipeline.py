@@ -1,0 +1,171 @@
+"""Data pipelines on Spark: JSON to an Avro topic and to Parquet against Spark that only parses; memory; latency.
+
+`EVENTS` is the size of the topic for the ratios, `LONG_EVENTS` that for the memory (10 million in full), `SECONDS` how
+long the latency is watched. `PARTS` chooses among ratios, memory and latency.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import psutil
+from _common import compare, own_topic
+from _latency import LAKE_TRIGGER_SECONDS, RATE, batch_parts, journey
+from _spark import Bench, fill, pipeline, spark_bench, to_avro, to_lake
+from pyspark.sql import functions
+
+from penstock.config import Settings, load_settings
+from penstock.kafka.span import find_span
+from penstock.lake.lake import Lake
+from penstock.spark.runner import Runner
+
+EVENTS = int(os.environ.get("EVENTS", "500000"))
+LONG_EVENTS = int(os.environ.get("LONG_EVENTS", "1000000"))
+SECONDS = float(os.environ.get("SECONDS", "30"))
+PARTS = os.environ.get("PARTS", "ratios,memory,latency").split(",")
+AVRO_GOAL, PARQUET_GOAL = 0.50, 0.65
+GROWTH_GOAL = 1.15
+TOPIC_GOAL_SECONDS, LAKE_GOAL_SECONDS = 1.0, LAKE_TRIGGER_SECONDS + 3.0
+PARTITIONS = 4
+BATCHES = 20
+MIB = 1024 * 1024
+FIELDS = ("Event_Type", "Event_Version", "User_ID", "Listing_ID", "Server_Time", "Device_Type")
+
+
+def only_parse(bench: Bench, topic: str) -> float:
+    """Events a second by Spark alone: read, parse the JSON, derive the day, throw the rows away."""
+    ddl = ", ".join(f"{name} STRING" for name in FIELDS)
+    options = {"kafka.bootstrap.servers": bench.settings.bootstrap, "subscribe": topic, "startingOffsets": "earliest"}
+    began = time.perf_counter()
+    rows = (
+        bench.session.readStream.format("kafka")
+        .options(**options)
+        .load()
+        .select(functions.from_json(functions.col("value").cast("string"), ddl).alias("event"))
+        .select("event.*", functions.substring("event.Server_Time", 1, 10).alias("Server_Date"))
+    )
+    with tempfile.TemporaryDirectory() as checkpoint:
+        writer = rows.writeStream.format("noop").trigger(availableNow=True).option("checkpointLocation", checkpoint)
+        writer.start().awaitTermination()
+        return EVENTS / (time.perf_counter() - began)
+
+
+def avro(bench: Bench, topic: str) -> float:
+    """Events a second into an Avro topic."""
+    with own_topic(bench.settings, PARTITIONS) as target:
+        spec = pipeline(bench.settings, topic, to_avro(target, "available_now"))
+        began = time.perf_counter()
+        bench.run(spec)
+        rate = EVENTS / (time.perf_counter() - began)
+        _expect(find_span(bench.settings, [target]).size, EVENTS, target)
+    return rate
+
+
+def parquet(bench: Bench, topic: str) -> float:
+    """Events a second into Parquet, by type and day."""
+    table = f"events_{uuid.uuid4().hex[:8]}"
+    spec = pipeline(bench.settings, topic, to_lake(table, "available_now"))
+    began = time.perf_counter()
+    bench.run(spec)
+    rate = EVENTS / (time.perf_counter() - began)
+    _expect(Lake(bench.settings).table(table).summary().rows, EVENTS, table)
+    return rate
+
+
+def _expect(found: int, wanted: int, where: str) -> None:
+    if found != wanted:
+        sys.exit(f"{where} has {found:,} events, not {wanted:,}")
+
+
+def ratios(bench: Bench) -> int:
+    """Compare both pipelines with Spark that only parses."""
+    print(f"  {EVENTS:,} events, {PARTITIONS} partitions")
+    with own_topic(bench.settings, PARTITIONS) as topic:
+        fill(bench.settings, topic, EVENTS)
+        base = {"Spark, parsing only": partial(only_parse, bench, topic)}
+        for measure in (only_parse, avro, parquet):
+            measure(bench, topic)
+        missed = compare(base, {"JSON to an Avro topic": partial(avro, bench, topic)}, goal=AVRO_GOAL)
+        return missed + compare(base, {"JSON to Parquet": partial(parquet, bench, topic)}, goal=PARQUET_GOAL)
+
+
+class Memory(NamedTuple):
+    """What Spark's Java process holds: objects that are in use, and all its memory."""
+
+    in_use: int
+    resident: int
+
+
+def memory(bench: Bench) -> int:
+    """Watch what stays in memory while both pipelines read a long topic, batch by batch."""
+    print(f"  memory over {LONG_EVENTS:,} events in {BATCHES} batches")
+    with own_topic(bench.settings, PARTITIONS) as topic, own_topic(bench.settings, PARTITIONS) as target:
+        fill(bench.settings, topic, LONG_EVENTS)
+        sinks = to_avro(target, "available_now"), to_lake("long_run", "available_now")
+        spec = pipeline(bench.settings, topic, *sinks, max_records=LONG_EVENTS // BATCHES)
+        with bench.runner(spec) as runner:
+            thread = threading.Thread(target=runner.run, args=(threading.Event(),))
+            thread.start()
+            found = [_memory_at(bench, runner, share) for share in (0.3, 0.5, 0.7, 0.9)]
+            thread.join()
+    growth = found[-1].in_use / found[0].in_use
+    print(f"  in use at the end {growth:.2f} times that after a third, goal at most {GROWTH_GOAL:.2f}")
+    return int(growth > GROWTH_GOAL)
+
+
+def _memory_at(bench: Bench, runner: Runner, share: float) -> Memory:
+    while min(vitals.read for vitals, _ in runner.vitals()) < share * LONG_EVENTS:
+        time.sleep(0.1)
+    java = bench.session.sparkContext._jvm  # noqa: SLF001 - the only way to Java's own numbers
+    java.System.gc()
+    used = java.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed()
+    process = psutil.Process(java.java.lang.ProcessHandle.current().pid())
+    found = Memory(used, process.memory_info().rss)
+    print(f"  after {share:.0%}: {found.in_use // MIB:>6,} MiB in use, {found.resident // MIB:,} MiB resident")
+    return found
+
+
+def latency(settings: Settings) -> int:
+    """Send at an even pace, and tell when events were answered, readable and countable."""
+    print(f"  {RATE:,} events a second for {SECONDS:.0f} s, the lake's trigger is {LAKE_TRIGGER_SECONDS} s")
+    with journey(settings) as (seen, measure):
+        since = measure(SECONDS)
+    answered = _percentiles("POST to answer", seen.seconds(seen.answered, since))
+    in_topic = _percentiles("POST to readable in the Avro topic", seen.seconds(seen.in_topic, since))
+    in_lake = _percentiles("POST to countable in the lake", seen.seconds(seen.in_lake, since))
+    for sink, parts in batch_parts(settings, since).items():
+        told = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in parts.items())
+        print(f"  a batch of {sink}: {told}")
+    print(f"  goals: p99 below {TOPIC_GOAL_SECONDS:g} s in the topic, {LAKE_GOAL_SECONDS:g} s in the lake")
+    return int(in_topic >= TOPIC_GOAL_SECONDS or in_lake >= LAKE_GOAL_SECONDS or not answered)
+
+
+def _percentiles(what: str, seconds: Sequence[float]) -> float:
+    middle, late = seconds[len(seconds) // 2], seconds[int(len(seconds) * 0.99)]
+    print(f"  {what:<40} p50 {middle:6.3f} s, p99 {late:6.3f} s, of {len(seconds):,}")
+    return late
+
+
+def main() -> int:
+    """Everything that is chosen; the exit code says whether all goals are met."""
+    settings = load_settings().settings
+    missed = 0
+    if {"ratios", "memory"} & set(PARTS):
+        with spark_bench(settings) as bench:
+            missed += ratios(bench) if "ratios" in PARTS else 0
+            missed += memory(bench) if "memory" in PARTS else 0
+    if "latency" in PARTS:
+        missed += latency(settings)
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""`penstock demo`, as a user runs it."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+PENSTOCK = [sys.executable, "-m", "penstock"]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the demo makes its directories; in the end nothing is in it, and no process knows it."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    yield tmp_path
+    left = [process.info["cmdline"] for process in psutil.process_iter(["cmdline"]) if _mentions(process, tmp_path)]
+    assert left == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("penstock")] == []
+
+
+def _mentions(process: psutil.Process, directory: Path) -> bool:
+    return str(directory) in " ".join(process.info["cmdline"] or ())
+
+
+@pytest.mark.timeout(600)
+def test_events_go_from_posts_to_an_analysts_answers(temporary: Path) -> None:
+    ran = subprocess.run(
+        [*PENSTOCK, "demo", "--events", "1500"], capture_output=True, text=True, check=False, cwd=temporary
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    numbers = re.findall(r"sent ([\d,]+) · acknowledged ([\d,]+) · Avro topic ([\d,]+) · lake ([\d,]+)", ran.stdout)
+    sent, acknowledged, in_avro, in_lake = numbers[-1]
+    assert sent == "1,500"
+    assert acknowledged == in_avro == in_lake
+    assert re.search(r"ListingView +█+", ran.stdout)
+    assert '{"name": "Server_Date", "type": ["null", "string"], "default": null}' in ran.stdout
+    assert re.search(r"record\.\w+ (User_ID: \d+ is not a string|Event_Type: .*)", ran.stdout)
+    assert "Try next" in ran.stdout
+
+
+@pytest.mark.timeout(300)
+def test_ctrl_c_ends_it_and_leaves_nothing_running(temporary: Path) -> None:
+    with subprocess.Popen(
+        [*PENSTOCK, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=temporary
+    ) as demo:
+        assert demo.stdout is not None
+        for line in demo.stdout:
+            if "penstock run events.yaml" in line:
+                break
+        demo.send_signal(signal.SIGINT)
+        rest, errors = demo.communicate()
+    assert demo.returncode == 130, errors
+    assert rest.strip().endswith("interrupted; everything is stopped")
