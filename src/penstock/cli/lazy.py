@@ -29,6 +29,7 @@ COMMANDS = {
     "cdc": "cdc:app",
     "lake": "lake:app",
     "deadletters": "deadletters:app",
+    "jobs": "jobs:app",
     "catalog": "catalog:app",
     "config": "config:show",
     "bench": "bench:run",

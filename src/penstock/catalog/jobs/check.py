@@ -1,0 +1,32 @@
+"""Whether a job could run: its processors are there, and its tables have the columns that they write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from penstock.catalog.database import Connection
+from penstock.catalog.jobs.spec import PROCESSORS, TABLES, JobSpec, Route
+from penstock.catalog.processors import find_processor
+from penstock.catalog.staging.tables import ORIGIN, columns_of
+from penstock.errors import DatabaseRefused, Problem, UsageError
+
+
+def problems_of(connection: Connection, spec: JobSpec, place: Callable[[str], str]) -> list[Problem]:
+    """Everything that would keep the job from running."""
+    return [problem for route in spec.routes for problem in _route_problems(connection, route, place)]
+
+
+def _route_problems(connection: Connection, route: Route, place: Callable[[str], str]) -> Iterator[Problem]:
+    written: tuple[str, ...] = ()
+    try:
+        written = find_processor(route.processor).columns
+    except UsageError as error:
+        yield Problem(place(PROCESSORS), error.message, error.hint)
+    try:
+        known = columns_of(connection, route.table)
+    except DatabaseRefused as error:
+        yield Problem(place(TABLES), error.message, error.hint)
+        return
+    if missing := [name for name in (*written, *ORIGIN) if name not in known]:
+        hint = f"{route.processor} writes them, and each row says which message it comes from"
+        yield Problem(place(TABLES), f"the table {route.table} lacks the columns {', '.join(missing)}", hint)

@@ -1,0 +1,165 @@
+"""A job's properties, read: its topics with their processors and tables, and how Kafka is to be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+from penstock.catalog.staging.tables import TableName
+from penstock.config.secrets import PassThrough
+from penstock.config.suggest import did_you_mean
+from penstock.errors import ConfigError, Problem
+
+IdType = Literal["any", "int", "long", "uuid"]
+Start = Literal["earliest", "latest"]
+
+GROUP: Final = "group.id"
+REGISTRY: Final = "schemaRegistryUrl"
+TOPICS: Final = "kafka.topics"
+PROCESSORS: Final = "kafka.processors"
+TABLES: Final = "kafka.db.tables"
+TRIGGER: Final = "auto.commit.interval.ms"
+ID_TYPE: Final = "schema.id.type"
+START: Final = "auto.offset.reset"
+
+_LISTS = (TOPICS, PROCESSORS, TABLES)
+_KNOWN = (GROUP, REGISTRY, *_LISTS, TRIGGER, ID_TYPE, START)
+_STARTS: dict[str, Start] = {"smallest": "earliest", "earliest": "earliest", "largest": "latest", "latest": "latest"}
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_MAX_TRIGGER_MS = 86_400_000
+
+ZOOKEEPER_NOTE: Final = "zookeeper.* is not used: Kafka has no ZooKeeper any more; bootstrap.servers names its brokers"
+SCHEDULE_NOTE: Final = "job.* is not used: a job runs as long as `penstock jobs run` does"
+
+
+@dataclass(frozen=True)
+class Route:
+    """One topic, the processor of its records, and the table of the processor's rows."""
+
+    topic: str
+    processor: str
+    table: TableName
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """What a job does; `kafka` has what goes to Kafka's clients as it is, `notes` what is not used and why."""
+
+    group: str
+    routes: tuple[Route, ...]
+    registry: str | None = None
+    trigger_ms: int = 1000
+    id_type: IdType = "any"
+    start: Start = "earliest"
+    kafka: PassThrough = field(default_factory=PassThrough)
+    notes: tuple[str, ...] = ()
+
+
+def read_spec(
+    properties: Mapping[str, str], env: Mapping[str, str], place: Callable[[str], str] = lambda key: key
+) -> JobSpec:
+    """The job that these properties describe; a ConfigError lists everything that is wrong, each with its place."""
+    problems: list[Problem] = []
+    values = _filled(properties, env, place, problems)
+    reader = _Reader(values, place, problems)
+    spec = JobSpec(
+        group=reader.required(GROUP),
+        routes=reader.routes(),
+        registry=values.get(REGISTRY) or None,
+        trigger_ms=reader.milliseconds(TRIGGER, 1000),
+        id_type=reader.id_type(),
+        start=reader.start(),
+        kafka=PassThrough(reader.passed_on()),
+        notes=tuple(reader.notes()),
+    )
+    if problems:
+        raise ConfigError(problems)
+    return spec
+
+
+def _filled(
+    properties: Mapping[str, str], env: Mapping[str, str], place: Callable[[str], str], problems: list[Problem]
+) -> dict[str, str]:
+    """The values, with those that are `$VAR` or `${VAR}` as a whole taken from the environment."""
+    filled = {}
+    for key, value in properties.items():
+        match = _VARIABLE.fullmatch(value)
+        name = (match[1] or match[2]) if match else None
+        if name is not None and name not in env:
+            problems.append(Problem(place(key), f"{key}: the environment has no {name}", f"set {name}"))
+        filled[key] = value if name is None else env.get(name, "")
+    return filled
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads values by their keys, and notes each problem with its place."""
+
+    values: Mapping[str, str]
+    place: Callable[[str], str]
+    problems: list[Problem]
+
+    def required(self, key: str) -> str:
+        if not self.values.get(key):
+            self._wrong(key, f"{key} is missing")
+        return self.values.get(key, "")
+
+    def routes(self) -> tuple[Route, ...]:
+        lists = [self._list(key) for key in _LISTS]
+        lengths = [len(items) for items in lists]
+        if len(set(lengths)) > 1:
+            told = ", ".join(f"{key} has {length}" for key, length in zip(_LISTS, lengths, strict=True))
+            self._wrong(TOPICS, f"the lists differ in length: {told}", "the first topic goes with the first of each")
+            return ()
+        for topic in lists[0]:
+            if not _TOPIC.fullmatch(topic):
+                self._wrong(TOPICS, f"{topic!r} is no name of a topic")
+        if len(set(lists[0])) < len(lists[0]):
+            self._wrong(TOPICS, "a topic is named twice", "a job reads each topic once")
+        return tuple(Route(topic, name, TableName(table)) for topic, name, table in zip(*lists, strict=True))
+
+    def _list(self, key: str) -> list[str]:
+        items = [item.strip() for item in self.required(key).split(",")]
+        if self.values.get(key) and "" in items:
+            self._wrong(key, f"{key} has an empty element")
+        return items
+
+    def milliseconds(self, key: str, default: int) -> int:
+        text = self.values.get(key, str(default))
+        if not text.isdecimal() or not 0 < int(text) <= _MAX_TRIGGER_MS:
+            self._wrong(key, f"{key}: {text!r} is no number of milliseconds", f"from 1 to {_MAX_TRIGGER_MS:,}")
+            return default
+        return int(text)
+
+    def id_type(self) -> IdType:
+        text = self.values.get(ID_TYPE, "any").lower()
+        for choice in get_args(IdType):
+            if text == choice:
+                return choice  # type: ignore[no-any-return] # get_args forgets the type
+        self._wrong(ID_TYPE, f"{ID_TYPE}: {text!r} is no type of schema ids", f"one of {', '.join(get_args(IdType))}")
+        return "any"
+
+    def start(self) -> Start:
+        text = self.values.get(START, "earliest").lower()
+        if text not in _STARTS:
+            self._wrong(START, f"{START}: {text!r} is no place to start", "earliest or latest")
+        return _STARTS.get(text, "earliest")
+
+    def passed_on(self) -> dict[str, str]:
+        """What Kafka's clients get; a key that only looks like one of ours is a mistake."""
+        others = {key: value for key, value in self.values.items() if key not in _KNOWN}
+        for key in others:
+            if key.startswith(("kafka.", "schema.", "schemaRegistry")):
+                self._wrong(key, f"{key} is not a property of a job", did_you_mean(key, _KNOWN, ""))
+        unused = ("zookeeper.", "job.")
+        return {key.removeprefix("consumer."): value for key, value in others.items() if not key.startswith(unused)}
+
+    def notes(self) -> list[str]:
+        told = {"zookeeper.": ZOOKEEPER_NOTE, "job.": SCHEDULE_NOTE}
+        return [note for start, note in told.items() if any(key.startswith(start) for key in self.values)]
+
+    def _wrong(self, key: str, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(self.place(key), message, hint))

@@ -1,0 +1,50 @@
+"""What every processor promises: records of a topic become rows of its table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Row = Mapping[str, object]
+
+PROBLEM: Final = "problem"
+"""The column that says why a record makes no row: text for one that goes to the dead letters, null for a good one."""
+
+
+class Processor(ABC):
+    """Turns the records of a topic into rows.
+
+    `transform` is called once for each batch of a topic. It gets the records' fields as columns, and beside them
+    `_kafka`, which says where each comes from; it gives back the columns of `columns`, `problem`, and `_kafka` as it
+    was. A record that is of no interest is left out. One that lacks what a row needs has its `problem`, and goes to
+    the dead letters while the rest of the batch goes on. An exception stops the batch, which is then read again.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    """What it writes, beside the three columns that say which message a row comes from."""
+
+    @abstractmethod
+    def transform(self, records: DataFrame) -> DataFrame:
+        """The rows of a batch of records, by expressions of Spark: nothing is read or written here."""
+
+
+class RecordProcessor(Processor):
+    """A processor in plain Python, for a quick start: slower, since each record goes through a Python process.
+
+    `process` is called once for each record and returns its row, or None for a record that is of no interest. What it
+    raises becomes the record's problem: the record goes to the dead letters, the rest of the batch goes on.
+    """
+
+    @abstractmethod
+    def process(self, record: Mapping[str, Any]) -> Row | None:
+        """The row of one record."""
+
+    def transform(self, records: DataFrame) -> DataFrame:
+        """Give every record to `process`."""
+        from penstock.catalog.processors.plain import transformed  # noqa: PLC0415 - only this way needs it
+
+        return transformed(self, records)

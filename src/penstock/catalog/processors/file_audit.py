@@ -1,0 +1,63 @@
+"""The audit of files: who owns them, how they are stored, and what a classifier found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.catalog.processors.base import Processor
+from penstock.catalog.processors.columns import (
+    Cluster,
+    first_problem,
+    metadata,
+    missing,
+    normal_cluster,
+    not_a_number,
+    number,
+    rows,
+)
+from penstock.spark.decoding import KAFKA
+
+CLASSIFIER: Final = "MetadataFileClassifier"
+
+_TEMPORARY = r"(?i)temporary|temp|tmp|staging|stg|_distcp_|/output/"
+_PROPERTIES = {
+    "group": "group",
+    "file_permission": "permission",
+    "codec": "codec",
+    "storage": "storage",
+    "abstract_path": "abstractPath",
+}
+
+
+class GobblinTrackingAuditProcessor(Processor):
+    """`MetadataFileClassifier` events, but those on temporary folders."""
+
+    columns: ClassVar = ("cluster", "dataset", "owner", "properties", "source_modified_time", "log_event_time")
+
+    def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
+        self._clusters = clusters
+
+    def transform(self, records: DataFrame) -> DataFrame:
+        """As the base class says."""
+        dataset, modified = metadata("dataset"), metadata("modificationTime")
+        is_lasting = ~F.coalesce(dataset, F.lit("")).rlike(_TEMPORARY)
+        selected = records.filter((F.col("name") == CLASSIFIER) & is_lasting).select(
+            normal_cluster(metadata("cluster"), self._clusters).alias("cluster"),
+            dataset.alias("dataset"),
+            metadata("owner").alias("owner"),
+            F.to_json(self._properties()).alias("properties"),
+            F.floor(number(modified) / F.lit(1000)).alias("source_modified_time"),
+            F.col("timestamp").alias("log_event_time"),
+            first_problem(missing("dataset", dataset), not_a_number("modificationTime", modified)),
+            KAFKA,
+        )
+        return rows(selected, self.columns)
+
+    def _properties(self) -> Column:
+        found = F.nullif(metadata("classificationResult"), F.lit("null")).alias("classification")
+        cluster = normal_cluster(metadata("cluster"), self._clusters).alias("cluster")
+        return F.struct(*(metadata(key).alias(name) for name, key in _PROPERTIES.items()), cluster, found)

@@ -1,0 +1,105 @@
+"""Lumos' publications of database tables: snapshots, and deltas on top of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.catalog.processors.base import Processor
+from penstock.catalog.processors.columns import (
+    Cluster,
+    first_problem,
+    metadata,
+    missing,
+    normal_cluster,
+    not_a_number,
+    number,
+    rows,
+)
+from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group
+from penstock.spark.decoding import KAFKA
+
+SNAPSHOT: Final = "SnapshotPublished"
+DELTA: Final = "DeltaPublished"
+
+YEAR_2000_MS: Final = 946_684_800_000
+YEAR_2100_MS: Final = 4_102_444_800_000
+"""A number between these is a time in milliseconds; WhereHows knew the times of 2016 only."""
+
+_COLO = r"^(\w+)-(\w+)$"
+_VERSION = r"(\d+)-\w+-\d+"
+_VERSION_FOLDER = r"^.*/(\d+-\w+-\d+)/.*$"
+
+
+class GobblinTrackingLumosProcessor(Processor):
+    """`SnapshotPublished` and `DeltaPublished`, whose folders are named `<time or key>-<kind>-<number>`."""
+
+    columns: ClassVar = (
+        *(
+            "cluster",
+            "dataset",
+            "location",
+            "partition_type",
+            "partition_name",
+            "subpartition_type",
+            "subpartition_name",
+        ),
+        *("max_data_date_epoch3", "max_data_key", "record_count", "source_datacenter", "source_deployment_env"),
+        *("source_database", "source_table", *FLOW_COLUMNS),
+    )
+
+    def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
+        self._clusters = clusters
+
+    def transform(self, records: DataFrame) -> DataFrame:
+        """As the base class says."""
+        is_publication = F.col("namespace").isNotNull() & F.col("name").isin(SNAPSHOT, DELTA)
+        is_delta = F.col("name") == DELTA
+        partition, target, colo = metadata("partition"), metadata("TargetDirectory"), metadata("DatasourceColo")
+        cluster = normal_cluster(metadata("clusterIdentifier"), self._clusters)
+        selected = records.filter(is_publication).select(
+            cluster.alias("cluster"),
+            metadata("datasetUrn").alias("dataset"),
+            F.coalesce(target, F.lit("")).alias("location"),
+            F.lit("snapshot").alias("partition_type"),
+            F.when(is_delta, group(target, _VERSION_FOLDER, 1)).otherwise(partition).alias("partition_name"),
+            F.when(is_delta, F.lit("_delta")).alias("subpartition_type"),
+            F.when(is_delta, partition).alias("subpartition_name"),
+            data_time(F.when(is_delta, partition).otherwise(target)).alias("max_data_date_epoch3"),
+            data_key(partition).alias("max_data_key"),
+            number(metadata("recordCount")).alias("record_count"),
+            F.coalesce(group(colo, _COLO, 2), colo).alias("source_datacenter"),
+            group(colo, _COLO, 1).alias("source_deployment_env"),
+            metadata("Database").alias("source_database"),
+            metadata("Table").alias("source_table"),
+            *flow_columns("Lumos"),
+            first_problem(
+                missing("clusterIdentifier", cluster),
+                missing("datasetUrn", metadata("datasetUrn")),
+                not_a_number("recordCount", metadata("recordCount")),
+                not_a_number("Dropdate", metadata("Dropdate")),
+                flow_problem(),
+            ),
+            KAFKA,
+        )
+        return rows(selected, self.columns)
+
+
+def data_time(folder: Column) -> Column:
+    """Up to when there is data: Dropdate if that is a time, else the number in the folder's name."""
+    dropped = number(metadata("Dropdate"))
+    return F.when(_is_time(dropped), dropped).otherwise(F.coalesce(number(group(folder, _VERSION, 1)), dropped))
+
+
+def data_key(partition: Column) -> Column:
+    """Up to which key there is data: the number in the partition's name, 0 if that is a time or there is none."""
+    key = number(group(partition, _VERSION, 1))
+    is_time = _is_time(key) | _is_time(key * F.lit(1000))
+    return F.when(key.isNull() | is_time, F.lit(0)).otherwise(key).cast("long")
+
+
+def _is_time(milliseconds: Column) -> Column:
+    return milliseconds.between(YEAR_2000_MS, YEAR_2100_MS)

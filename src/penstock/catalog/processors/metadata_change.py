@@ -1,0 +1,122 @@
+"""Metadata change events: properties, schema, owners and tags of a dataset, and its deletion."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.catalog.processors.base import Processor
+from penstock.catalog.processors.columns import field, first_problem, missing, rows, type_at
+from penstock.catalog.processors.identifiers import dataset_urn, uri_urn
+from penstock.spark.decoding import KAFKA
+
+_STAMPS = ("changeAuditStamp", "datasetProperty.changeAuditStamp", "datasetProperties.changeAuditStamp")
+_PROPERTIES = ("datasetProperty", "datasetProperties")
+_FIELDS = ("schema.fieldSchema", "schema.fields")
+_SHOWN = ("nativeType", "uri", "storageType")
+
+
+class MetadataChangeProcessor(Processor):
+    """Both of WhereHows' forms of the event; the parts that an event lacks say nothing.
+
+    The dataset is the one of `urn`, of `datasetIdentifier`, or of the properties' `uri`.
+    """
+
+    columns: ClassVar = (
+        *("urn", "change_type", "actor", "description", "properties", "schema_fields", "owners", "tags"),
+        "log_event_time",
+    )
+
+    def transform(self, records: DataFrame) -> DataFrame:
+        """As the base class says."""
+        stamp_type = field(records, *(f"{path}.type" for path in _STAMPS)).cast("string")
+        time = field(records, "auditHeader.time", *(f"{path}.time" for path in _STAMPS)).cast("long")
+        urn = _urn(records)
+        selected = records.select(
+            urn.alias("urn"),
+            F.when(stamp_type == F.lit("DELETE"), F.lit("DELETE")).otherwise(F.lit("UPSERT")).alias("change_type"),
+            field(records, *(f"{path}.actorUrn" for path in _STAMPS)).alias("actor"),
+            field(records, "schema.description").alias("description"),
+            _properties(records).alias("properties"),
+            _fields(records).alias("schema_fields"),
+            _owners(records).alias("owners"),
+            _tags(records).alias("tags"),
+            time.alias("log_event_time"),
+            first_problem(
+                missing("dataset: urn, datasetIdentifier or a uri", urn),
+                missing("auditHeader.time", time),
+            ),
+            KAFKA,
+        )
+        return rows(selected, self.columns)
+
+
+def _urn(records: DataFrame) -> Column:
+    found = [field(records, "urn")]
+    if type_at(records.schema, "datasetIdentifier"):
+        found.append(dataset_urn(F.col("datasetIdentifier")))
+    uris = [f"{path}.uri" for path in _PROPERTIES]
+    return F.coalesce(*found, uri_urn(field(records, *uris)))
+
+
+def _properties(records: DataFrame) -> Column:
+    """What is known of how the dataset is stored; null if the event has no properties."""
+    found = [field(records, *(f"{path}.{name}" for path in _PROPERTIES)).cast("string").alias(name) for name in _SHOWN]
+    given = [F.col(path).isNotNull() for path in _PROPERTIES if type_at(records.schema, path)]
+    return F.when(given[0], F.to_json(F.struct(*found))) if given else F.lit(None).cast("string")
+
+
+def _fields(records: DataFrame) -> Column:
+    path, element = _list_at(records, _FIELDS)
+    if element is None:
+        return F.lit(None).cast("string")
+    kind = "type" if "type" in element.names else "nativeDataType"
+    described = "description" in element.names
+    return F.to_json(
+        F.transform(
+            F.col(path),
+            lambda item: F.struct(
+                item["fieldPath"].alias("path"),
+                item[kind].alias("type"),
+                F.coalesce(item["nullable"], F.lit(True)).alias("nullable"),
+                *([item["description"].alias("description")] if described else []),
+            ),
+        )
+    )
+
+
+def _owners(records: DataFrame) -> Column:
+    path, element = _list_at(records, ("owners", "owners.owners"))
+    if element is None:
+        return F.lit(None).cast("string")
+    name = "owner" if "owner" in element.names else "ownerUrn"
+    return F.to_json(
+        F.transform(
+            F.col(path),
+            lambda item: F.struct(
+                item[name].alias("owner"), _owner_type(item["ownerCategory"].cast("string")).alias("type")
+            ),
+        )
+    )
+
+
+def _owner_type(category: Column) -> Column:
+    return F.when(category == F.lit("OWNER"), F.lit("DATAOWNER")).otherwise(F.coalesce(category, F.lit("DATAOWNER")))
+
+
+def _tags(records: DataFrame) -> Column:
+    found = type_at(records.schema, "tags")
+    is_list = isinstance(found, T.ArrayType) and isinstance(found.elementType, T.StringType)
+    return F.to_json(F.col("tags")) if is_list else F.lit(None).cast("string")
+
+
+def _list_at(records: DataFrame, paths: tuple[str, ...]) -> tuple[str, T.StructType | None]:
+    """The first of these paths at which there is a list of records, and what its elements are."""
+    for path in paths:
+        found = type_at(records.schema, path)
+        if isinstance(found, T.ArrayType) and isinstance(found.elementType, T.StructType):
+            return path, found.elementType
+    return "", None

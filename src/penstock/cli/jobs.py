@@ -1,0 +1,128 @@
+"""`penstock jobs`: the metadata jobs in the database."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.catalog.database import Database
+from penstock.catalog.jobs.check import problems_of
+from penstock.catalog.jobs.properties_file import read_properties
+from penstock.catalog.jobs.spec import JobSpec, read_spec
+from penstock.catalog.jobs.store import Job, find_job, list_jobs, save_job
+from penstock.cli.options import JsonOption, settings
+from penstock.cli.output import counted, out, right, show_json, show_table, text
+from penstock.config.secrets import hide
+from penstock.errors import ConfigError, Problem
+
+app = typer.Typer(no_args_is_help=True, help="Metadata jobs: topics, their processors and their tables.")
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's number or name.")]
+
+
+@app.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(help="A WhereHows .job file or other properties.")],
+    name: Annotated[str, typer.Option(help="The job's name; by default that of the file.")] = "",
+) -> None:
+    """Take a job's properties from a file into the database, if nothing is wrong with them.
+
+    Example: penstock jobs import gobblin.job
+    """
+    given = read_properties(file)
+    spec = read_spec(given.values, os.environ, given.place)
+    with Database(settings()) as database, database.transaction() as connection:
+        if problems := problems_of(connection, spec, given.place):
+            raise ConfigError(problems)
+        job = save_job(connection, name or file.stem, given.values)
+    _show_notes(spec)
+    out.print(f"job {job.job_id} {text(job.name)} reads {counted(len(spec.routes), 'topic')}")
+
+
+@app.command("list")
+def show_list(as_json: JsonOption = False) -> None:
+    """List the jobs.
+
+    Example: penstock jobs list
+    """
+    with Database(settings()) as database, database.transaction() as connection:
+        jobs = list_jobs(connection)
+    if as_json:
+        show_json([_job_json(job) for job in jobs])
+    elif jobs:
+        rows = (
+            (job.job_id, text(job.name), text(job.properties.get("kafka.topics", "")), job.revision) for job in jobs
+        )
+        show_table((right("job"), "name", "topics", right("revision")), rows)
+    else:
+        out.print("no jobs; [bold]penstock jobs import FILE[/] makes one")
+
+
+@app.command()
+def show(job: JobArgument, as_json: JsonOption = False) -> None:
+    """Show a job's properties; secrets are hidden.
+
+    Example: penstock jobs show 1
+    """
+    with Database(settings()) as database, database.transaction() as connection:
+        found = find_job(connection, job)
+    if as_json:
+        show_json(_job_json(found))
+        return
+    out.print(f"[bold]job {found.job_id} {text(found.name)}[/], revision {found.revision}")
+    show_table(("property", "value"), ((text(key), text(value)) for key, value in _shown(found).items()))
+
+
+@app.command()
+def check(job: JobArgument, as_json: JsonOption = False) -> None:
+    """Say whether a job could run, and if not, everything that is wrong with it.
+
+    Exit code 0 says that it could, 2 that it could not.
+
+    Example: penstock jobs check 1
+    """
+    with Database(settings()) as database, database.transaction() as connection:
+        found = find_job(connection, job)
+        spec, problems = _checked(found)
+        if spec:
+            problems = problems_of(connection, spec, lambda key: f"job {found.job_id}: {key}")
+    if as_json:
+        told = [{"place": item.place, "message": item.message, "hint": item.hint} for item in problems]
+        show_json({"job": found.job_id, "name": found.name, "ok": not problems, "problems": told})
+        raise typer.Exit(ConfigError.exit_code if problems else 0)
+    if problems:
+        raise ConfigError(problems)
+    if spec:
+        _show_notes(spec)
+        columns = ("topic", "processor", "table")
+        show_table(columns, ((text(route.topic), text(route.processor), text(route.table)) for route in spec.routes))
+    out.print(f"job {found.job_id} {text(found.name)} is fit to run")
+
+
+def _checked(job: Job) -> tuple[JobSpec | None, list[Problem]]:
+    try:
+        return read_spec(job.properties, os.environ, lambda key: f"job {job.job_id}: {key}"), []
+    except ConfigError as error:
+        return None, error.problems
+
+
+def _show_notes(spec: JobSpec) -> None:
+    for note in spec.notes:
+        out.print(f"[dim]note[/] {text(note)}")
+
+
+def _shown(job: Job) -> dict[str, str]:
+    return {key: hide(key, value) for key, value in sorted(job.properties.items())}
+
+
+def _job_json(job: Job) -> dict[str, object]:
+    return {
+        "job": job.job_id,
+        "name": job.name,
+        "active": job.is_active,
+        "revision": job.revision,
+        "properties": _shown(job),
+    }

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from penstock.catalog.database import Database
+from penstock.config import Settings
+from tests.conftest import RunCommand
+
+JOB = """\
+group.id=wherehows
+schemaRegistryUrl=http://registry:8081
+zookeeper.connect=zk:2181
+sasl.password=geheim
+kafka.topics=GobblinTrackingEvent,MetastoreTableAuditEvent
+kafka.processors=metadata.etl.kafka.GobblinTrackingCompactionProcessor,MetastoreAuditProcessor
+kafka.db.tables=stg_kafka_gobblin_compaction,stg_kafka_metastore_audit
+"""
+
+
+@pytest.fixture
+def job_file(tmp_path: Path, catalog_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PENSTOCK_DATABASE", catalog_settings.database.get_secret_value())
+    file = tmp_path / "gobblin.job"
+    file.write_text(JOB)
+    return file
+
+
+def test_a_job_is_imported_listed_shown_and_checked(job_file: Path, run_command: RunCommand) -> None:
+    imported = run_command("jobs", "import", job_file).lines
+    assert imported[0].startswith("note zookeeper.* is not used: Kafka has no ZooKeeper any more")
+    number = imported[1].split()[1]
+    assert imported[1] == f"job {number} gobblin reads 2 topics"
+    assert f"{number} gobblin GobblinTrackingEvent,MetastoreTableAuditEvent 1" in run_command("jobs", "list").lines
+    shown = run_command("jobs", "show", "gobblin")
+    assert "group.id wherehows" in shown.lines
+    assert "geheim" not in shown.out
+    [listed] = json.loads(run_command("jobs", "list", "--json").out)
+    assert (listed["name"], listed["properties"]["sasl.password"]) == ("gobblin", "********")
+    assert f"job {number} gobblin is fit to run" in run_command("jobs", "check", number).lines
+
+
+def test_importing_again_changes_the_job_only_if_the_file_changed(job_file: Path, run_command: RunCommand) -> None:
+    def revision() -> int:
+        assert run_command("jobs", "import", job_file).code == 0
+        [listed] = json.loads(run_command("jobs", "list", "--json").out)
+        return int(listed["revision"])
+
+    assert (revision(), revision()) == (1, 1)
+    job_file.write_text(JOB.replace("wherehows", "other"))
+    assert revision() == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "MetastoreAuditProcessor",
+            "MetastoreAuditProcesor",
+            "7: there is no processor MetastoreAuditProcesor (did you",
+        ),
+        (
+            ",stg_kafka_metastore_audit",
+            ",stg_kafka_metastor_audit",
+            "there is no table stg_kafka_metastor_audit (did you",
+        ),
+        ("stg_kafka_metastore_audit", "stg_kafka_gobblin_lumos", "lacks the columns server, instance, app_name"),
+        (",stg_kafka_metastore_audit", "", "the lists differ in length"),
+    ],
+)
+def test_a_job_that_could_not_run_is_not_imported(
+    job_file: Path, run_command: RunCommand, old: str, new: str, told: str
+) -> None:
+    job_file.write_text(JOB.replace(old, new))
+    ran = run_command("jobs", "import", job_file)
+    assert ran.code == 2
+    assert f"{job_file}:" in ran.err
+    assert told.removeprefix("7: ") in ran.err
+    assert json.loads(run_command("jobs", "list", "--json").out) == []
+
+
+def test_a_job_whose_table_went_away_is_told(job_file: Path, run_command: RunCommand, database: Database) -> None:
+    with database.transaction() as connection:
+        connection.execute("DROP TABLE IF EXISTS public.gone")
+        connection.execute("CREATE TABLE public.gone (LIKE stg_kafka_gobblin_compaction)")
+    job_file.write_text(JOB.replace("stg_kafka_gobblin_compaction", "gone"))
+    assert run_command("jobs", "import", job_file).code == 0
+    with database.transaction() as connection:
+        connection.execute("DROP TABLE public.gone")
+    checked = run_command("jobs", "check", "gobblin", "--json")
+    assert checked.code == 2
+    [problem] = json.loads(checked.out)["problems"]
+    assert problem["message"] == "there is no table gone"
+    assert run_command("jobs", "check", "99999").code == 1
