@@ -136,11 +136,11 @@ def _check_loops(
     findings: Findings, spec: PipelineFile, source: KafkaSourceConfig, sinks: Sequence[DeclaredSink]
 ) -> None:
     """A pipeline that reads what it writes never comes to an end."""
-    if spec.dead_letters in source.names:
+    if source.reads(spec.dead_letters):
         findings.add(("options", "dead_letters"), "the source reads this topic", "name another one")
     for index, sink in enumerate(sinks):
         is_same_cluster = isinstance(sink.config, KafkaSinkConfig) and sink.config.connection is None
-        if is_same_cluster and sink.config.target in source.names:
+        if is_same_cluster and source.reads(sink.config.target):
             findings.add(("sinks", index, "config", "topic"), "the source reads this topic", "name another one")
         if is_same_cluster and sink.config.target == spec.dead_letters:
             findings.add(("sinks", index, "config", "topic"), "it takes the dead letters", "name another one")

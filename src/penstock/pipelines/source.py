@@ -13,7 +13,7 @@ from penstock.config.connection import Connection
 from penstock.config.secrets import PassThrough
 from penstock.config.suggest import did_you_mean
 from penstock.errors import UsageError
-from penstock.kafka.start import moment
+from penstock.kafka.start import is_pattern, moment
 from penstock.pipelines.formats import FORMATS
 from penstock.pipelines.spec import Part, Topic
 from penstock.spark.kafka_source import KafkaSource, OnDataLoss
@@ -108,6 +108,10 @@ class KafkaSourceConfig(Part):
         if self.pattern is not None:
             return (f"^(?:{self.pattern.removeprefix('^')})",)
         return (self.topic,) if self.topic else tuple(self.topics or ())
+
+    def reads(self, topic: str) -> bool:
+        """Whether a topic is among those that are read, now or once it is there."""
+        return any(re.search(name, topic) if is_pattern(name) else name == topic for name in self.names)
 
     def settings(self, base: Settings) -> Settings:
         """The settings of the cluster that is read."""

@@ -18,6 +18,7 @@ _SAME = (
     "request.timeout.ms",
     "metadata.max.age.ms",
     "client.rack",
+    "isolation.level",
 )
 _LOGIN = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",

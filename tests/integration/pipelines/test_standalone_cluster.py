@@ -21,15 +21,22 @@ from penstock.config import Settings
 from penstock.local.java import spark_java_home
 from penstock.local.ports import free_ports
 from tests.integration.conftest import CreateTopic, Fill
-from tests.pipeline_files import event, kafka_source
+from tests.pipeline_files import EVENT_SCHEMA, event, kafka_source
 
 SPARK = Path(pyspark.__file__).parent
-EVENT_SCHEMA = Path(__file__).parents[3] / "examples" / "events" / "schemas" / "event.avsc"
+LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+CONF = {
+    "spark.executor.memory": "512m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.executor.extraJavaOptions": LIGHT,
+    "spark.driver.extraJavaOptions": LIGHT,
+}
 
 
 def start(directory: Path, role: str, *words: str) -> subprocess.Popen[bytes]:
     java = str(spark_java_home(directory / "java"))
-    environment = {**os.environ, "SPARK_HOME": str(SPARK), "JAVA_HOME": java, "SPARK_LOCAL_IP": "127.0.0.1"}
+    light = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": LIGHT}
+    environment = {**os.environ, **light, "SPARK_HOME": str(SPARK), "JAVA_HOME": java, "SPARK_LOCAL_IP": "127.0.0.1"}
     log: IO[bytes]
     with (directory / f"{role}-{len(list(directory.glob('*.log')))}.log").open("wb") as log:
         command = [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", *words]
@@ -70,7 +77,7 @@ def wait_for_line(directory: Path, log: str, line: str, seconds: float = 120) ->
         time.sleep(0.2)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_a_pipeline_runs_on_both_workers(
     master: str, settings: Settings, tmp_path: Path, create_topic: CreateTopic, fill: Fill
 ) -> None:
@@ -81,7 +88,7 @@ def test_a_pipeline_runs_on_both_workers(
         "name": topic,
         "source": kafka_source(topic, format="json", schema=str(EVENT_SCHEMA)),
         "sinks": [{"type": "lake", "config": {"table": "events"}, "trigger": "available_now"}],
-        "spark": {"master": master, "conf": {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}},
+        "spark": {"master": master, "conf": CONF},
     }
     (tmp_path / "events.yaml").write_text(yaml.safe_dump(pipeline))
     command = [sys.executable, "-m", "penstock", "run", "events.yaml"]
@@ -91,7 +98,7 @@ def test_a_pipeline_runs_on_both_workers(
         env=client_environment(settings),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

@@ -216,7 +216,16 @@ def test_jars_are_those_of_the_sinks_and_their_places(tmp_path: Path) -> None:
 
 def test_a_pattern_matches_from_the_beginning_of_names(tmp_path: Path) -> None:
     text = GOOD.replace("    topic: orders\n", "    pattern: eu-|us-\n")
-    assert pipeline_of(tmp_path, text).source.names == ("^(?:eu-|us-)",)
+    source = pipeline_of(tmp_path, text).source
+    assert [topic for topic in ("eu-1", "us-2", "more-eu-1") if source.reads(topic)] == ["eu-1", "us-2"]
+
+
+def test_a_pattern_that_matches_what_the_pipeline_writes_is_refused(tmp_path: Path) -> None:
+    problems = problems_of(tmp_path, GOOD.replace("    topic: orders\n", "    pattern: orders.*\n"))
+    assert [problem.partition(" (")[0] for problem in problems] == [
+        "orders.yaml:18: options.dead_letters: the source reads this topic",
+        "orders.yaml:15: sinks.0.config.topic: the source reads this topic",
+    ]
 
 
 def test_an_action_is_told_from_a_data_pipeline(tmp_path: Path) -> None:
