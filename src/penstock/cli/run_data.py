@@ -59,7 +59,7 @@ def _run(driver: Driver, chosen: Settings) -> int:
         err.print(f"[bold]{text(query)}[/] stopped, and stays down until it is mended and started again")
         show_error(error)
     if not failures:
-        err.print("ended between batches; all progress is kept")
+        err.print("ended; all progress is kept")
     return 1 if failures else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich import box
@@ -44,8 +44,8 @@ class Rates:
         seen.append((now, vitals.read))
         while len(seen) > 1 and now - seen[0][0] > _RATE_SECONDS:
             seen.popleft()
-        (began, first), passed = seen[0], now - seen[0][0]
-        return (vitals.read - first) / passed if passed > 0 and began < now else 0.0
+        began, first = seen[0]
+        return (vitals.read - first) / (now - began) if now > began else 0.0
 
 
 def queries_table(readings: Iterable[tuple[Vitals, Offsets]], rates: Rates) -> Table:
@@ -92,11 +92,11 @@ def shown(readings: Readings) -> Iterator[None]:
 def _lines(readings: Readings) -> Iterator[None]:
     """Print a line for each query whose state changed, and every ten seconds for those that got on."""
     ended = threading.Event()
-    lines = _Lines()
+    lines = StateLines()
 
     def look() -> None:
         while not ended.wait(_LOOK_SECONDS):
-            lines.tell(list(readings()))
+            lines.tell(readings(), time.monotonic())
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
@@ -105,18 +105,18 @@ def _lines(readings: Readings) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        lines.tell(list(readings()))
+        lines.tell(readings(), time.monotonic())
 
 
-class _Lines:
+class StateLines:
     """Remembers what was said of each query."""
 
     def __init__(self) -> None:
         self._rates = Rates()
         self._said: dict[str, tuple[QueryStage, int, float]] = {}
 
-    def tell(self, readings: Sequence[tuple[Vitals, Offsets]]) -> None:
-        now = time.monotonic()
+    def tell(self, readings: Iterable[tuple[Vitals, Offsets]], now: float) -> None:
+        """Print what is new."""
         for vitals, ends in readings:
             rate = self._rates.of(vitals, now)
             stage, read, at = self._said.get(vitals.name, (None, 0, now))

@@ -47,7 +47,7 @@ def test_the_example_runs_word_for_word_and_ends_on_sigterm(settings: Settings, 
     said = (tmp_path / "log").read_text()
     assert 'penstock_query_up{pipeline="events",sink="lake-events"} 1.0' in metrics
     assert "events.kafka-events_avro running" in said
-    assert said.endswith("ended between batches; all progress is kept\n")
+    assert said.endswith("ended; all progress is kept\n")
 
 
 def landed(directory: Path) -> int:
