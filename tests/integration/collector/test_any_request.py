@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import schemathesis
@@ -13,7 +15,7 @@ from schemathesis import Case, GenerationMode
 from schemathesis.schemas import BaseSchema
 
 from tests.collector_process import EVENT
-from tests.integration.collector.conftest import Served
+from tests.integration.collector.conftest import Served, StartCollector
 
 MANY = settings(
     max_examples=60,
@@ -75,6 +77,19 @@ def test_any_body_under_any_head_is_answered_with_less_than_500(
     answer = served.process.post(body, content_type=content_type, headers=headers)
     assert answer.status_code < 500, answer.text
     assert answer.json()
+
+
+def test_many_large_bodies_at_once_cost_no_more_memory_than_the_bound(start: StartCollector) -> None:
+    process = start(buffer="8 MiB", dead_letters=None)
+    valid = json.dumps([{**EVENT, "Listing_ID": "x" * 20_000}] * 100).encode()
+    bodies = [valid, valid[:-1], b"[" * 2_000_000, os.urandom(2_000_000), b'"' + b"x" * 2_000_000 + b'"']
+    process.post(EVENT)
+    before = process.memory()
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(process.post, bodies * 30))
+    assert {answer.status_code for answer in answers} <= {200, 400, 422, 503}
+    assert all(answer.json()["error"]["code"] == "request.busy" for answer in answers if answer.status_code == 503)
+    assert process.memory() - before < 100_000_000
 
 
 def test_after_all_that_it_still_works_and_never_stumbled(served: Served) -> None:

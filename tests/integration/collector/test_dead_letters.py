@@ -1,5 +1,7 @@
 import json
 
+from penstock.kafka.admin import Admin
+from penstock.kafka.configs import topic_settings
 from tests.collector_process import EVENT, headers_of, read_topic
 from tests.integration.collector.conftest import Served, StartCollector
 
@@ -41,3 +43,9 @@ def test_nothing_is_kept_unless_the_settings_say_where(start: StartCollector, se
     assert process.post({}).status_code == 422
     assert process.post(EVENT).status_code == 200
     assert [message.key() for message in read_topic(served.settings, topic, 1)] == [b"u-1"]
+
+
+def test_the_topic_of_dead_letters_is_made_to_keep_them(served: Served) -> None:
+    with Admin(served.settings) as admin:
+        kept = {setting.name: setting.value for setting in topic_settings(admin, served.dead_letters)}
+    assert kept["retention.ms"] == "-1"

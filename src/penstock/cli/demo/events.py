@@ -19,7 +19,7 @@ from penstock.cli.demo.board import DEAD_LETTERS, Counter, Counts
 from penstock.cli.demo.chapters import example, step, tell_ready
 from penstock.cli.demo.programs import Program, program
 from penstock.cli.demo.stream import DAYS, Post, posts, straight_to_the_topic
-from penstock.cli.output import out
+from penstock.cli.output import out, text
 from penstock.cli.own_stack import client_environment, own_stack
 from penstock.cli.signals import ends_by_signal
 from penstock.config import Settings
@@ -34,6 +34,12 @@ _EVENTS_A_SECOND = 800
 _LOOK_SECONDS = 0.2
 _PAST_THE_GATE = 12
 _TAKEN = {200, 207, 422}
+_NEXT = {
+    "penstock collector": "take events at localhost:8000",
+    "penstock run examples/events/events.yaml": "carry them to a topic and the lake",
+    'penstock lake query --chart "SELECT …"': "ask",
+    "penstock demo koarch": "another story, of old and new programs",
+}
 
 
 def show(number: int) -> None:
@@ -163,16 +169,10 @@ def _until_late(what: str) -> Iterator[None]:
 
 def _tell_end(counts: Counts) -> None:
     refused = counts.rejected + counts.past_the_gate
-    out.print(
-        f"\n[green]✓[/] {counts.accepted:,} events were acknowledged, and each is in the lake once; "
-        f"{refused} broken ones are kept as dead letters"
-    )
     if counts.in_lake != counts.accepted or counts.dead != refused:
         raise PartFailed(f"the numbers do not agree: {counts.line()}")
+    out.print(f"\n[green]✓[/] {counts.accepted:,} events were acknowledged, and each is in the lake once")
+    out.print(f"[green]✓[/] {refused} broken ones are kept as dead letters")
     out.print("\nTry next: [bold]penstock up[/], and in other terminals")
-    out.print("  [bold]penstock collector[/]                          take events at http://localhost:8000/events")
-    out.print("  [bold]penstock run examples/events/events.yaml[/]    carry them to a topic and the lake")
-    out.print('  [bold]penstock lake query[/] "SELECT …" [bold]--chart[/]      ask')
-    out.print(
-        "  [bold]penstock demo koarch[/]                        another story: programs old and new on one broker"
-    )
+    for command, purpose in _NEXT.items():
+        out.print(f"  [bold]{text(command):<42}[/] {purpose}")

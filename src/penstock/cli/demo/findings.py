@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from textwrap import indent
 
+from rich.table import Column, Table
+
 from penstock.cli.answer_view import first_rows
 from penstock.cli.chart import chart
 from penstock.cli.demo.board import AVRO_TOPIC, DEAD_LETTERS
@@ -25,12 +27,13 @@ _TODAY_AND_YESTERDAY = """SELECT Event_Type,
        count(*) FILTER (Server_Date = current_date - 1) AS yesterday,
        count(*) FILTER (Server_Date = current_date) AS today
 FROM events GROUP BY Event_Type ORDER BY yesterday DESC"""
-_DAYS = "SELECT Server_Date, count(*) AS events FROM events GROUP BY 1 ORDER BY 1"
+_DAYS = """SELECT Server_Date, count(*) AS events
+FROM events GROUP BY Server_Date ORDER BY Server_Date"""
 
 
 def answers(client: Settings) -> None:
     """Ask the lake two questions, and draw the answers."""
-    step("An analyst asks: how often did each event happen today, and yesterday?")
+    step("An analyst asks: what happened today, and how often yesterday?")
     _draw(client, _TODAY_AND_YESTERDAY)
     step("And how busy was each day?")
     _draw(client, _DAYS)
@@ -38,15 +41,17 @@ def answers(client: Settings) -> None:
 
 def schema(client: Settings) -> None:
     """Show the schema that the pipeline registered."""
-    registered = connect_registry(client).by_version(f"{AVRO_TOPIC}-value", 1)
-    step(f"The registry has the schema of the Avro topic: {client.registry}/subjects/{AVRO_TOPIC}-value/versions/1")
-    shown = pretty(json.loads(registered.schema.text), _WIDTH, "  ")
-    out.print(f"  id {registered.schema_id}  {text(shown)}")
+    subject = f"{AVRO_TOPIC}-value"
+    step(f"The registry has the schema of {AVRO_TOPIC}, which Spark derived from the query")
+    out.print(f"  [dim]$[/] penstock schemas show {subject}")
+    registered = connect_registry(client).by_version(subject, 1)
+    shown = pretty(json.loads(registered.schema.text), _WIDTH)
+    out.print(f"  id {registered.schema_id}, version {registered.version}\n{text(indent(shown, '  '))}")
 
 
 def dead_letter(client: Settings) -> None:
     """Show one of the events that a bad release broke."""
-    step("What was refused is kept with its reason, and can be repaired and replayed; one of them:")
+    step("What was refused is kept with its reason, and can be repaired and replayed")
     wanted = Wanted(pipeline="collector")
     letters = read_letters(client, find_letters(client, [DEAD_LETTERS], wanted), wanted)
     for letter in letters:
@@ -57,9 +62,13 @@ def dead_letter(client: Settings) -> None:
 def _show(letter: DeadLetter) -> None:
     out.print(f"  [dim]$[/] penstock deadletters show {text(letter.place)}")
     agent = dict(letter.headers).get("penstock.client.agent") or b""
-    out.print(f"  event   {text(printable((letter.value or b'').decode()))}")
-    out.print(f"  error   [bold red]{text(letter.code)}[/] {text(letter.message)}")
-    out.print(f"  sender  {text(agent.decode())}, refused by the {text(letter.pipeline)} at {text(letter.failed_at)}")
+    facts = Table.grid(Column(), Column(overflow="fold"), padding=(0, 1, 0, 2))
+    facts.add_row("event", text(printable((letter.value or b"").decode())))
+    facts.add_row("error", f"[bold red]{text(letter.code)}[/] {text(letter.message)}")
+    facts.add_row(
+        "sender", f"{text(agent.decode())}, refused by the {text(letter.pipeline)} at {text(letter.failed_at)}"
+    )
+    out.print(facts)
 
 
 def _draw(client: Settings, sql: str) -> None:
@@ -67,5 +76,5 @@ def _draw(client: Settings, sql: str) -> None:
     out.print(f"  [dim]$[/] {text(indent(command, _INDENT).lstrip())}")
     with ask(Lake(client), sql) as answer:
         found = first_rows(answer, 0)
-    for line in chart(answer.columns, found.rows, _WIDTH):
+    for line in chart(answer.columns, found.rows, min(_WIDTH, out.width - len(_INDENT))):
         out.print(f"  {line}")
