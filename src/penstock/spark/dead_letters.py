@@ -8,19 +8,21 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.config import Settings
-from penstock.kafka.topics import ensure_topic
+from penstock.events.dead_letter import (
+    ERROR_CODE,
+    ERROR_MESSAGE,
+    FAILED_AT,
+    MAX_HEADER,
+    OF_A_REFUSAL,
+    ORIGIN,
+    PIPELINE,
+)
+from penstock.kafka.topics import ensure_dead_letters
 from penstock.spark.client_options import java_client_options
 from penstock.spark.decoding import PROBLEM, origin_of
 from penstock.spark.failures import spark_failures
-from penstock.spark.headers import ORIGIN, header, own_headers
+from penstock.spark.headers import header, own_headers
 
-_OURS = (
-    "penstock.error.code",
-    "penstock.error.message",
-    "penstock.pipeline",
-    "penstock.failed_at",
-    ORIGIN,
-)
 _ISO = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 
 
@@ -33,8 +35,8 @@ class DeadLetters:
     pipeline: str
 
     def prepare(self) -> None:
-        """Make the topic unless it is there; dead letters are kept until somebody has looked at them."""
-        ensure_topic(self.settings, self.topic, config={"retention.ms": "-1"})
+        """Make the topic unless it is there."""
+        ensure_dead_letters(self.settings, self.topic)
 
     def write(self, refused: DataFrame) -> None:
         """Keep refused messages, which carry their problem."""
@@ -46,13 +48,13 @@ class DeadLetters:
 
 def dead_letters(refused: DataFrame, pipeline: str) -> DataFrame:
     """The messages for the dead-letter topic."""
-    told = (
-        F.col(PROBLEM).getField("code"),
-        F.col(PROBLEM).getField("message"),
-        F.lit(pipeline),
-        F.date_format(F.current_timestamp(), _ISO),
-        origin_of(F.col("topic"), F.col("partition"), F.col("offset")),
-    )
-    ours = F.array(*(header(name, value) for name, value in zip(_OURS, told, strict=True)))
-    theirs = F.filter(own_headers(F.col("headers")), lambda each: ~each.getField("key").isin(*_OURS))
+    told = {
+        ERROR_CODE: F.col(PROBLEM).getField("code"),
+        ERROR_MESSAGE: F.substring(F.col(PROBLEM).getField("message"), 1, MAX_HEADER),
+        PIPELINE: F.lit(pipeline),
+        FAILED_AT: F.date_format(F.current_timestamp(), _ISO),
+        ORIGIN: origin_of(F.col("topic"), F.col("partition"), F.col("offset")),
+    }
+    ours = F.array(*(header(name, value) for name, value in told.items()))
+    theirs = F.filter(own_headers(F.col("headers")), lambda each: ~each.getField("key").isin(*OF_A_REFUSAL))
     return refused.select("key", "value", F.concat(theirs, ours).alias("headers"))

@@ -67,6 +67,9 @@ _KINDS = (
     _Kind(r"SQLSTATE: (22\w{3}|P0001|39000|38000)|PythonException", TransformFailed),
 )
 _CONDITION = re.compile(r"\[(?P<condition>[A-Z0-9_.]+)\] (?P<text>.*?)\s*SQLSTATE: (?P<state>\w{5})", re.DOTALL)
+_NO_REASON = {"39000", "58030", "XXKST"}
+"""States of failures that only say that something failed: what it was, Java's causes tell."""
+
 _CAUSE = re.compile(r"^Caused by: (?P<cause>.+)$", re.MULTILINE)
 _SHOWN = 500
 
@@ -102,7 +105,7 @@ def as_error(failure: Exception) -> PenstockError:
 
 def _reason(text: str) -> str:
     """The innermost explanation: Spark's own of what is wrong with data, or the last cause that Java names."""
-    conditions = [found for found in _CONDITION.finditer(text) if found["state"] not in {"39000", "XXKST"}]
+    conditions = [found for found in _CONDITION.finditer(text) if found["state"] not in _NO_REASON]
     causes = _CAUSE.findall(text)
     said = conditions[-1]["text"] if conditions else causes[-1] if causes else text.strip().splitlines()[0]
     return " ".join(said.split())[:_SHOWN]

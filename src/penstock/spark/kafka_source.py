@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.config import Settings
-from penstock.events.record import GroupName
+from penstock.errors import QueryInterrupted
+from penstock.events.record import GroupName, TopicName
 from penstock.kafka.admin import Admin
 from penstock.kafka.offsets import Offsets, PartitionId, committed_offsets, end_offsets, first_offsets, offsets_at
 from penstock.kafka.start import Moment, find_partitions, is_pattern
@@ -78,6 +79,21 @@ def find_start(source: KafkaSource, saved: Position | None, group: GroupName) ->
     if source.on_data_loss == "stop":
         plan.refuse_losses()
     return plan
+
+
+def current_ids(admin: Admin, known: Position, places: Iterable[PartitionId]) -> dict[TopicName, str]:
+    """The ids of these partitions' topics, also of those that a pattern has found since; refuses a topic made anew.
+
+    Spark goes by offsets alone: it would read on in the middle of a new topic that has enough records.
+    """
+    now = topic_ids(admin, {place.topic for place in places})
+    anew = sorted(topic for topic, topic_id in now.items() if known.topic_ids.get(topic, topic_id) != topic_id)
+    if anew:
+        raise QueryInterrupted(
+            f"topic {', '.join(anew)} was deleted and made anew while it was read",
+            hint="the next start tells what was lost, and goes on if on_data_loss says so",
+        )
+    return now
 
 
 def _fresh(admin: Admin, start: Moment, partitions: list[PartitionId]) -> Offsets:

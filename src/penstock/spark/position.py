@@ -18,9 +18,9 @@ class Position:
     offsets: Offsets
     topic_ids: Mapping[TopicName, str]
 
-    def advanced(self, offsets: Offsets) -> Position:
-        """The same with partitions moved on."""
-        return Position({**self.offsets, **offsets}, self.topic_ids)
+    def advanced(self, offsets: Offsets, topic_ids: Mapping[TopicName, str]) -> Position:
+        """The same with partitions moved on, and the topics that came in between."""
+        return Position({**self.offsets, **offsets}, {**self.topic_ids, **topic_ids})
 
     def as_data(self) -> dict[str, Any]:
         """As plain data, which JSON can hold."""

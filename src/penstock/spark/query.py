@@ -22,11 +22,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError
 from penstock.events.record import GroupName, Offset
+from penstock.kafka.admin import Admin
 from penstock.kafka.offsets import Offsets
 from penstock.spark.batch import BatchPath, Underway, run_batch
 from penstock.spark.failures import as_error, spark_failures, translate
 from penstock.spark.hadoop_files import files_at
-from penstock.spark.kafka_source import KafkaSource, find_start, read_range, read_stream
+from penstock.spark.kafka_source import KafkaSource, current_ids, find_start, read_range, read_stream
 from penstock.spark.observing import Counts
 from penstock.spark.position import Position, flat
 from penstock.spark.sink import Batch
@@ -72,6 +73,7 @@ class Query:
         self.counts = Counts(0, 0)
         self.last_batch: LastBatch | None = None
         self._session = session
+        self._admin = Admin(spec.source.settings)
         self._state = QueryState(files_at(spec.state, session), spec.state)
         self._running: StreamingQuery | None = None
         self._checkpoint = Path()
@@ -147,7 +149,9 @@ class Query:
     def _run(self, messages: DataFrame, batch_id: int) -> Counts:
         self._state.check()
         self._number = max(self._number + 1, time.time_ns() // 1_000_000)
-        batch = Batch(self.spec.name, self._number, self.position, self.position.advanced(self._ends(batch_id)))
+        ends = self._ends(batch_id)
+        end = self.position.advanced(ends, current_ids(self._admin, self.position, ends))
+        batch = Batch(self.spec.name, self._number, self.position, end)
         reading = partial(read_range, self._session, self.spec.source)
         counts = run_batch(self.spec.path, Underway(batch, messages, self._landed, reading))
         # 6 note the progress

@@ -130,7 +130,8 @@ def _text(value: object) -> str:
 @contextmanager
 def _environment(java_home: Path, *, is_local: bool) -> Iterator[None]:
     """What Spark's launcher reads from the environment, for as long as it starts; a cluster must reach its driver."""
-    wanted = {"JAVA_HOME": str(java_home), **({"SPARK_LOCAL_IP": "127.0.0.1"} if is_local else {})}
+    own = {"SPARK_LOCAL_IP": "127.0.0.1"} if is_local else {}
+    wanted = {"JAVA_HOME": str(java_home), **own, **_utf8_names(os.environ)}
     before = {key: os.environ.get(key) for key in wanted}
     os.environ.update(wanted)
     try:
@@ -138,3 +139,10 @@ def _environment(java_home: Path, *, is_local: bool) -> Iterator[None]:
     finally:
         for key, value in before.items():
             os.environ.pop(key) if value is None else os.environ.update({key: value})
+
+
+def _utf8_names(environment: Mapping[str, str]) -> dict[str, str]:
+    """Java takes the encoding of file names from the locale; where that knows no UTF-8, `ü` and `ö` would be `?`."""
+    names = (environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    chosen = next(filter(None, names), "")
+    return {} if re.search(r"utf-?8", chosen, re.IGNORECASE) else {"LC_ALL": "C.UTF-8"}

@@ -46,6 +46,6 @@ def test_a_transform_that_always_fails_is_not_searched_for_ever() -> None:
 def test_a_batch_holds_the_offsets_between_its_positions() -> None:
     other = PartitionId(TopicName("events"), Partition(1))
     start = Position({PLACE: Offset(3)}, {})
-    batch = Batch("q", 1, start, start.advanced({PLACE: Offset(3), other: Offset(2)}))
+    batch = Batch("q", 1, start, start.advanced({PLACE: Offset(3), other: Offset(2)}, {}))
     assert ranges_of(batch) == [OffsetRange(other, Offset(0), Offset(2))]
     assert batch.size == 2

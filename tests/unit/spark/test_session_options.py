@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from penstock.config import Settings
 from penstock.config.secrets import PassThrough
 from penstock.spark.client_options import java_client_options
 from penstock.spark.kafka_source import whole_pattern
-from penstock.spark.session import session_options
+from penstock.spark.session import _utf8_names, session_options
 
 JARS = [Path("/jars/delta-spark_4.1_2.13-4.4.0.jar"), Path("/jars/netty-common-4.1.115.Final.jar")]
 
@@ -75,3 +77,16 @@ def test_a_clients_own_certificate_is_given_as_text(tmp_path: Path) -> None:
 
 def test_patterns_and_names_become_one_pattern_that_spares_internal_topics() -> None:
     assert whole_pattern(("^orders-", "a.b")) == r"(?!__)(?:(?:^orders-).*|a\.b)"
+
+
+@pytest.mark.parametrize(
+    ("environment", "added"),
+    [
+        ({}, {"LC_ALL": "C.UTF-8"}),
+        ({"LC_ALL": "C", "LANG": "en_GB.UTF-8"}, {"LC_ALL": "C.UTF-8"}),
+        ({"LANG": "en_GB.UTF-8"}, {}),
+        ({"LC_CTYPE": "C.utf8"}, {}),
+    ],
+)
+def test_java_names_files_in_utf8_whatever_the_locale(environment: dict[str, str], added: dict[str, str]) -> None:
+    assert _utf8_names(environment) == added

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.errors import RecordInvalid, RecordUndecodable, SchemaError, Terminal
+from penstock.errors import RecordUndecodable, SchemaError, Terminal
 from penstock.schemas import SchemaRegistry
-from penstock.spark.debezium.columns import placed, united
+from penstock.spark.debezium.columns import united
+from penstock.spark.debezium.shape_rows import CDC, CDC_TYPE, ShapeRows
 from penstock.spark.debezium.shapes import Shape, ShapeReader, fingerprint
-from penstock.spark.debezium.values import PLACEHOLDER, Meaning, is_unavailable, meaning, struct_of
-from penstock.spark.debezium.wire import Wire
+from penstock.spark.debezium.values import PLACEHOLDER
 from penstock.spark.decoding import MESSAGE_COLUMNS, PARSED, PROBLEM, problem
 from penstock.spark.failures import UNKNOWN_SCHEMA
 
-CDC: Final = "_cdc"
-CDC_TYPE: Final = struct_of(
-    {
-        "op": T.StringType(),
-        "at": T.TimestampType(),
-        "snapshot": T.BooleanType(),
-        "commit": T.LongType(),
-        "lsn": T.LongType(),
-        "row": T.IntegerType(),
-        "tx": T.StringType(),
-        "tx_order": T.LongType(),
-        "keys": T.ArrayType(T.StringType()),
-        "unavailable": T.ArrayType(T.StringType()),
-        "outside": T.MapType(T.StringType(), T.StringType()),
-    }
-)
 _PRINT: Final = "_print"
-_OPERATIONS: Final = ("r", "c", "u", "d", "t")
-_WITH_ROW: Final = ("r", "c", "u")
 _MOST_SHAPES: Final = 1_000
 
 
@@ -58,6 +38,7 @@ class DebeziumRows:
         self._shapes: dict[int, Shape] = {}
         self._no_changes: set[int] = set()
         self._hopeless: dict[int, Terminal] = {}
+        self._plan: _Plan | None = None
 
     @property
     def schema(self) -> T.StructType:
@@ -68,16 +49,9 @@ class DebeziumRows:
         """As the protocol says."""
         printed = messages.withColumn(_PRINT, fingerprint(F.col("key"), F.col("value")))
         is_change = F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*self._no_changes)
-        shapes = [ShapeRows(shape, f"_read{index}", self._placeholder) for index, shape in enumerate(self._known())]
-        reads = [
-            F.when(F.col(_PRINT) == number, shape.shape.read(F.col("value"))).alias(shape.read_column)
-            for number, shape in zip(self._shapes, shapes, strict=True)
-        ]
-        read = printed.filter(is_change).select("*", *reads)
-        by_print = dict(zip(self._shapes, shapes, strict=True))
-        return read.select(
-            *MESSAGE_COLUMNS, self._parsed(by_print).alias(PARSED), self._problem(by_print).alias(PROBLEM)
-        )
+        plan = self._plan = self._plan or self._planned()
+        read = printed.filter(is_change).select("*", *plan.reads)
+        return read.select("*", *plan.images).select(*MESSAGE_COLUMNS, plan.parsed, plan.problem)
 
     def fields(self) -> Sequence[Column]:
         """As the protocol says."""
@@ -95,9 +69,10 @@ class DebeziumRows:
             raise RecordUndecodable("very many messages are no changes of Debezium", hint="is the topic Debezium's?")
 
     def _learn(self, number: int, key: bytes | None, value: bytes) -> None:
+        self._plan = None
         try:
             shape = self._reader.shape(key, value)
-            ShapeRows(shape, "", self._placeholder).columns()
+            ShapeRows(shape, 0, self._placeholder).columns()
         except (RecordUndecodable, SchemaError) as error:
             self._hopeless[number] = error
             return
@@ -106,162 +81,50 @@ class DebeziumRows:
         else:
             self._shapes[number] = shape
 
-    def _known(self) -> list[Shape]:
-        return list(self._shapes.values())
+    def _rows(self) -> dict[int, ShapeRows]:
+        numbered = enumerate(self._shapes.items())
+        return {number: ShapeRows(shape, index, self._placeholder) for index, (number, shape) in numbered}
 
     def _columns(self) -> T.StructType:
-        return united(ShapeRows(shape, "", self._placeholder).columns() for shape in self._known())
+        return united(shape.columns() for shape in self._rows().values())
+
+    def _planned(self) -> _Plan:
+        shapes = self._rows()
+        return _Plan(
+            [F.when(_is_of(number), shape.read()).alias(shape.read_column) for number, shape in shapes.items()],
+            [F.when(_is_of(number), shape.image()).alias(shape.image_column) for number, shape in shapes.items()],
+            self._parsed(shapes).alias(PARSED),
+            self._problem(shapes).alias(PROBLEM),
+        )
 
     def _parsed(self, shapes: dict[int, ShapeRows]) -> Column:
         wanted = self._columns()
         found = F.lit(None).cast(self.schema)
         for number, shape in shapes.items():
-            found = F.when(F.col(_PRINT) == number, shape.parsed(wanted)).otherwise(found)
+            found = F.when(_is_of(number), shape.parsed(wanted)).otherwise(found)
         return found
 
     def _problem(self, shapes: dict[int, ShapeRows]) -> Column:
         found = F.raise_error(F.lit(f"{UNKNOWN_SCHEMA} of Debezium"))
         for number, error in self._hopeless.items():
-            found = F.when(F.col(_PRINT) == number, problem(error.code, F.lit(error.message))).otherwise(found)
+            found = F.when(_is_of(number), problem(error.code, F.lit(error.message))).otherwise(found)
         for number, shape in shapes.items():
-            found = F.when(F.col(_PRINT) == number, shape.problem()).otherwise(found)
+            found = F.when(_is_of(number), shape.problem()).otherwise(found)
         return found
 
 
 @dataclass(frozen=True)
-class ShapeRows:
-    """The rows of messages of one shape, which stand read in a column."""
+class _Plan:
+    """The columns that decode: to read each shape once, to take the row's image, then row and problem.
 
-    shape: Shape
-    read_column: str
-    placeholder: str
+    They cost more to make than to run on a small batch, so they are kept until a shape is learnt.
+    """
 
-    def columns(self) -> T.StructType:
-        """The columns that the rows have."""
-        return T.StructType([T.StructField(name, means.type) for name, _, _, means in self._members()])
-
-    def parsed(self, wanted: T.StructType) -> Column:
-        """The row in the wanted form, and what happened beside it."""
-        kinds = {field.name: field.dataType for field in wanted.fields}
-        mine = {
-            placed(kinds, column, means.type): self._value(name, wire, means)
-            for column, name, wire, means in self._members()
-        }
-        empty = F.lit(None)
-        cells = [mine.get(name, empty).cast(kind).alias(name) for name, kind in kinds.items()]
-        return F.struct(*cells, self._cdc().alias(CDC))
-
-    def problem(self) -> Column:
-        """Why the message is refused, or null."""
-        op = self._part("op")
-        has_no_row = op.isin(*_WITH_ROW) & self._part("after").isNull()
-        broken = [
-            F.when(self._is_broken(wire, name, means), F.lit(column))
-            for column, name, wire, means in self._members()
-            if means.may_fail
-        ]
-        names = F.concat_ws(", ", *broken)
-        return (
-            F.when(
-                self.shape.is_damaged(self._read), _undecodable(F.lit("the bytes are not one change of their schema"))
-            )
-            .when(~op.isin(*_OPERATIONS), _invalid(F.concat(F.lit("there is no operation "), op)))
-            .when(has_no_row, _invalid(F.lit("the change has no row")))
-            .when(names != "", _invalid(F.concat(F.lit("values cannot be read exactly: "), names)))
-        )
-
-    @property
-    def _read(self) -> Column:
-        return F.col(self.read_column)
-
-    def _members(self) -> Iterator[tuple[str, str, Wire, Meaning]]:
-        row = self.shape.row or Wire("struct")
-        for name, wire in row.fields:
-            yield wire.column_name(name), name, wire, meaning(wire)
-
-    def _part(self, name: str) -> Column:
-        return self.shape.part(self._read, name)
-
-    def _raw(self, name: str) -> Column:
-        """A column on the wire: as it is now, or as it was before it was deleted."""
-        return F.when(self._part("op") == "d", self._part("before").getField(name)).otherwise(
-            self._part("after").getField(name)
-        )
-
-    def _value(self, name: str, wire: Wire, means: Meaning) -> Column:
-        raw = self._raw(name)
-        missing = is_unavailable(raw, wire, self.placeholder)
-        value = (
-            means.convert(raw) if missing is None else F.when(~F.coalesce(missing, F.lit(False)), means.convert(raw))
-        )
-        key_wire = self.shape.key.get(name) if self.shape.key else None
-        if key_wire is None:
-            return value
-        return F.when(
-            self._part("op") != "t", F.coalesce(value, means.convert(self.shape.key_part(F.col("key"), name)))
-        )
-
-    def _is_broken(self, wire: Wire, name: str, means: Meaning) -> Column:
-        raw = self._raw(name)
-        excused = [
-            found
-            for found in (is_unavailable(raw, wire, self.placeholder), _is_outside(means, raw))
-            if found is not None
-        ]
-        is_excused = F.coalesce(reduce(or_, excused, F.lit(False)), F.lit(False))
-        return raw.isNotNull() & means.convert(raw).isNull() & ~is_excused
-
-    def _cdc(self) -> Column:
-        parts = {
-            "op": self._part("op"),
-            "at": F.timestamp_micros(F.coalesce(self._source("ts_us"), self._source("ts_ms") * 1000)),
-            "snapshot": F.coalesce(self._source("snapshot"), F.lit("false")) != "false",
-            "commit": self._commit(),
-            "lsn": F.coalesce(self._source("lsn"), self._source("pos")),
-            "row": self._source("row"),
-            "tx": F.coalesce(self._source("txId").cast("string"), self._part("transaction").getField("id")),
-            "tx_order": self._part("transaction").getField("total_order"),
-            "keys": F.array(*map(F.lit, self.shape.keys)).cast("array<string>"),
-            "unavailable": self._unavailable(),
-            "outside": self._outside(),
-        }
-        return F.struct(*(parts[field.name].cast(field.dataType).alias(field.name) for field in CDC_TYPE.fields))
-
-    def _source(self, name: str) -> Column:
-        return self.shape.source_part(self._read, name)
-
-    def _commit(self) -> Column:
-        """The position of the commit before the change's own, or the number of the log's file."""
-        last = F.get_json_object(self._source("sequence"), "$[0]")
-        file = F.regexp_extract(self._source("file"), r"(\d+)$", 1)
-        return F.coalesce(last.try_cast("bigint"), file.try_cast("bigint"))
-
-    def _unavailable(self) -> Column:
-        tests = [
-            F.when(found, F.lit(column))
-            for column, name, wire, _ in self._members()
-            if (found := is_unavailable(self._raw(name), wire, self.placeholder)) is not None
-        ]
-        return F.array_compact(F.array(*tests)) if tests else F.array().cast("array<string>")
-
-    def _outside(self) -> Column:
-        pairs = [
-            F.struct(F.lit(column).alias("key"), means.outside(self._raw(name)).alias("value"))
-            for column, name, _, means in self._members()
-            if means.outside is not None
-        ]
-        if not pairs:
-            return F.create_map().cast("map<string,string>")
-        return F.map_from_entries(F.filter(F.array(*pairs), lambda pair: F.length(pair.getField("value")) > 0))
+    reads: Sequence[Column]
+    images: Sequence[Column]
+    parsed: Column
+    problem: Column
 
 
-def _is_outside(means: Meaning, raw: Column) -> Column | None:
-    return means.outside(raw).isNotNull() if means.outside is not None else None
-
-
-def _invalid(message: Column) -> Column:
-    return problem(RecordInvalid.code, message)
-
-
-def _undecodable(message: Column) -> Column:
-    return problem(RecordUndecodable.code, message)
+def _is_of(number: int) -> Column:
+    return F.col(_PRINT) == number

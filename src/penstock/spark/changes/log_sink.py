@@ -1,0 +1,35 @@
+"""Changes as they came, each exactly once, appended to a Delta table."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+
+from penstock.spark.changes.batch import refuse_without_changes, with_origin
+from penstock.spark.changes.table import ChangeTable
+from penstock.spark.lake.delta_sink import DeltaSink
+from penstock.spark.lake.table import LakeTable
+from penstock.spark.sink import Batch
+
+
+class ChangeLogSink(DeltaSink):
+    """Appends every change with its position and its origin; columns that change their types find room."""
+
+    def __init__(self, session: SparkSession, table: LakeTable, query: str) -> None:
+        super().__init__(session, table, query)
+        self._changes = ChangeTable(session, table)
+
+    def check(self, schema: T.StructType) -> None:
+        """As the protocol says: changes of any columns find room."""
+        refuse_without_changes(schema, self._changes.table.name)
+
+    def form(self, rows: DataFrame) -> DataFrame:
+        """As the protocol says."""
+        return with_origin(rows)
+
+    def write(self, formed: DataFrame, batch: Batch) -> None:
+        """As the protocol says: exactly once."""
+        fitted = self._changes.fitted(formed)
+        # The table has the columns that these rows need, whatever was known of it before.
+        self._notes = None
+        super().write(fitted, batch)

@@ -1,0 +1,147 @@
+"""A table as it is now: the last change of each row, merged by key.
+
+Every row carries the position of its last change, and a change takes its place only if it is not older. So a batch
+that comes again changes nothing, and no memory of batches is needed to write each of them once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.errors import QueryFailed
+from penstock.spark.changes.batch import (
+    Facts,
+    bounds_of,
+    facts_of,
+    last_of_each,
+    literal,
+    refuse_without_changes,
+    with_origin,
+)
+from penstock.spark.changes.memory import DeleteMemory
+from penstock.spark.changes.order import is_newer
+from penstock.spark.changes.table import ChangeTable
+from penstock.spark.debezium.shape_rows import CDC
+from penstock.spark.decoding import quoted
+from penstock.spark.failures import spark_failures
+from penstock.spark.lake.table import LakeTable
+from penstock.spark.position import Position
+from penstock.spark.sink import Batch
+
+Deletes = Literal["hard", "soft"]
+
+_CHANGES: Final = "penstock_changes"
+_DELETED: Final = "_deleted"
+_IS_DELETE: Final = f"s.{CDC}.op = 'd'"
+
+
+class MirrorSink:
+    """Merges changes into one table; deleted rows go, or stay with `_deleted` set."""
+
+    def __init__(
+        self, session: SparkSession, table: LakeTable, *, deletes: Deletes = "hard", remember_days: int = 30
+    ) -> None:
+        self._table = ChangeTable(session, table)
+        self._memory = DeleteMemory(session, table, remember_days)
+        self._deletes = deletes
+        self._session = session
+
+    def check(self, schema: T.StructType) -> None:
+        """As the protocol says."""
+        refuse_without_changes(schema, self._table.table.name)
+
+    def landed(self) -> Position | None:
+        """As the protocol says: nothing needs to be known, since what comes again changes nothing."""
+        self._memory.forget(self._session)
+        return None
+
+    def form(self, rows: DataFrame) -> DataFrame:
+        """As the protocol says."""
+        return with_origin(rows)
+
+    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
+        """As the protocol says."""
+        changes = formed.persist()
+        try:
+            facts = facts_of(changes)
+            if facts.changes:
+                with spark_failures(f"writing table {self._table.table.name}"):
+                    self._apply(changes, facts)
+        finally:
+            changes.unpersist()
+
+    def _apply(self, changes: DataFrame, facts: Facts) -> None:
+        if facts.truncated is not None:
+            self._truncate(changes.sparkSession, facts.truncated)
+        rows = changes.filter(f"{CDC}.op <> 't' AND coalesce({CDC}.lsn >= {facts.truncated or 0}L, true)")
+        if not facts.keys:
+            self._refuse_keyless(rows)
+            return
+        fitted = self._table.fitted(self._marked(last_of_each(rows, facts)))
+        last = self._memory.without_stale(fitted, facts.keys).persist()
+        try:
+            if self._deletes == "hard":
+                self._memory.note(last, facts.keys)
+            self._merge(last, facts)
+        finally:
+            last.unpersist()
+
+    def _refuse_keyless(self, rows: DataFrame) -> None:
+        if not rows.isEmpty():
+            raise QueryFailed(
+                f"table {self._table.table.name}: the changes have no key, so their rows cannot be told apart",
+                hint="give the table a primary key, or keep its changes with `mode: log`",
+            )
+
+    def _marked(self, last: DataFrame) -> DataFrame:
+        """Where deleted rows stay, a column says which they are."""
+        return last.withColumn(_DELETED, F.expr(f"{CDC}.op = 'd'")) if self._deletes == "soft" else last
+
+    def _truncate(self, session: SparkSession, lsn: int) -> None:
+        """A truncate waits for all changes before it, so every older row has an older position."""
+        soft = f"UPDATE {self._table.path} SET {_DELETED} = true"  # noqa: S608 - a path of ours
+        hard = f"DELETE FROM {self._table.path}"  # noqa: S608 - as above
+        self._memory.note_truncate(session, lsn)
+        if self._table.exists():
+            session.sql(f"{soft if self._deletes == 'soft' else hard} WHERE {CDC}.lsn < {lsn}L")
+
+    def _merge(self, last: DataFrame, facts: Facts) -> None:
+        bounds = bounds_of(last, facts.keys)
+        if bounds or not last.isEmpty():
+            last.createOrReplaceTempView(_CHANGES)
+            last.sparkSession.sql(self._statement(last.columns, facts, bounds))
+
+    def _statement(self, columns: Sequence[str], facts: Facts, bounds: tuple[str, str, str] | None) -> str:
+        same = [f"t.{quoted(key)} <=> s.{quoted(key)}" for key in facts.keys]
+        near = [f"t.{bounds[0]} >= {bounds[1]}", f"t.{bounds[0]} <= {bounds[2]}"] if bounds else []
+        return "\n".join(
+            [
+                f"MERGE INTO {self._table.path} t USING {_CHANGES} s ON {' AND '.join([*same, *near])}",
+                *self._clauses(columns, facts),
+            ]
+        )
+
+    def _clauses(self, columns: Sequence[str], facts: Facts) -> Iterator[str]:
+        newer = is_newer("s", "t")
+        updates = ", ".join(f"t.{quoted(name)} = {value}" for name, value in self._updates(columns, facts))
+        names = ", ".join(map(quoted, columns))
+        values = ", ".join(f"s.{quoted(name)}" for name in columns)
+        marked = f"UPDATE SET t.{_DELETED} = true, t.{CDC} = s.{CDC}"
+        yield f"WHEN MATCHED AND {newer} AND {_IS_DELETE} THEN {marked if self._deletes == 'soft' else 'DELETE'}"
+        yield f"WHEN MATCHED AND {newer} THEN UPDATE SET {updates}"
+        unless = f" AND NOT {_IS_DELETE}" if self._deletes == "hard" else ""
+        yield f"WHEN NOT MATCHED{unless} THEN INSERT ({names}) VALUES ({values})"  # noqa: S608 - names are quoted
+
+    def _updates(self, columns: Sequence[str], facts: Facts) -> Iterator[tuple[str, str]]:
+        """A value that was not sent again stays; a column that rows no longer have becomes null."""
+        for name in self._table.columns:
+            given = f"s.{quoted(name)}" if name in columns else "NULL"
+            if name in facts.unavailable:
+                missing = f"array_contains(s.{CDC}.unavailable, {literal(name)})"
+                given = f"CASE WHEN coalesce({missing}, false) THEN t.{quoted(name)} ELSE {given} END"
+            yield name, given

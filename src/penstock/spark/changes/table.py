@@ -1,0 +1,101 @@
+"""A Delta table that changes are written to: made when the first rows come, and changed as their columns change.
+
+New columns appear; a column that rows no longer have is null from then on; a wider type widens the table's, and a type
+that does not fit gets a column of its own beside the old one (`price__string`). Nothing is refused or lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.spark.debezium.columns import placed, wider
+from penstock.spark.decoding import quoted
+from penstock.spark.hadoop_files import files_at
+from penstock.spark.lake.delta_sink import delta_path
+from penstock.spark.lake.evolution import nullable
+from penstock.spark.lake.table import LakeTable
+
+_PROPERTIES: Final[Mapping[str, str]] = {
+    "delta.enableDeletionVectors": "true",
+    "delta.feature.timestampNtz": "supported",
+}
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """What a table's columns become when rows of a schema come: added ones, and wider types."""
+
+    names: Mapping[str, str]
+    added: Mapping[str, T.DataType]
+    widened: Mapping[str, T.DataType]
+
+
+def evolution(table: T.StructType, rows: T.StructType) -> Evolution:
+    """A pure decision: under which name each of the rows' columns goes, and what the table lacks for it."""
+    known = {field.name: field.dataType for field in table.fields}
+    names = {field.name: placed(known, field.name, nullable(field.dataType)) for field in rows.fields}
+    added, widened = {}, {}
+    for field in rows.fields:
+        name, kind = names[field.name], nullable(field.dataType)
+        if name not in known:
+            added[name] = kind
+        elif (wide := wider(known[name], kind)) is not None and wide != known[name]:
+            widened[name] = wide
+    return Evolution(names, added, widened)
+
+
+class ChangeTable:
+    """One table, and the columns that it has."""
+
+    def __init__(self, session: SparkSession, table: LakeTable) -> None:
+        self._files = files_at(table.lake, session)
+        self._columns: T.StructType | None = None
+        self.table = table
+        self.path = delta_path(table)
+
+    def exists(self) -> bool:
+        """Whether the table is there."""
+        return bool(self._files.below(f"{self.table.path}/_delta_log"))
+
+    def fitted(self, rows: DataFrame) -> DataFrame:
+        """The rows under the names and with the types of the table, which is made or changed to take them."""
+        session = rows.sparkSession
+        if self._columns is None:
+            self._columns = self._load(session) if self.exists() else self._make(session, rows.schema)
+        change = evolution(self._columns, rows.schema)
+        if change.added or change.widened:
+            self._alter(session, change)
+        kinds = {field.name: field.dataType for field in self._columns.fields}
+        return rows.select(*(F.col(quoted(old)).cast(kinds[new]).alias(new) for old, new in change.names.items()))
+
+    @property
+    def columns(self) -> list[str]:
+        """The table's columns, once rows have come."""
+        return self._columns.names if self._columns else []
+
+    def _load(self, session: SparkSession) -> T.StructType:
+        return session.read.format("delta").load(self.table.path).schema
+
+    def _make(self, session: SparkSession, schema: T.StructType) -> T.StructType:
+        columns = ", ".join(
+            f"{quoted(field.name)} {nullable(field.dataType).simpleString()}" for field in schema.fields
+        )
+        properties = ", ".join(f"'{name}' = '{value}'" for name, value in _PROPERTIES.items())
+        session.sql(f"CREATE TABLE IF NOT EXISTS {self.path} ({columns}) USING delta TBLPROPERTIES ({properties})")
+        return self._load(session)
+
+    def _alter(self, session: SparkSession, change: Evolution) -> None:
+        if change.added:
+            added = ", ".join(f"{quoted(name)} {kind.simpleString()}" for name, kind in change.added.items())
+            session.sql(f"ALTER TABLE {self.path} ADD COLUMNS ({added})")
+        if change.widened:
+            session.sql(f"ALTER TABLE {self.path} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+        for name, kind in change.widened.items():
+            session.sql(f"ALTER TABLE {self.path} ALTER COLUMN {quoted(name)} TYPE {kind.simpleString()}")
+        self._columns = self._load(session)

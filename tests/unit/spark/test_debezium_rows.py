@@ -1,0 +1,195 @@
+"""Real messages of Debezium 3.6 on PostgreSQL 18, a table of every type, in each of their forms."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.schemas import MemoryRegistry, Schema
+from penstock.spark.debezium.columns import apart, united, wider
+from penstock.spark.debezium.rows import DebeziumRows
+from penstock.spark.decoding import PROBLEM
+from penstock.spark.failures import UnknownSchemas, spark_failures
+
+CAPTURED = Path(__file__).parents[2] / "fixtures" / "debezium"
+MESSAGES = (
+    "key binary, value binary, headers array<struct<key:string,value:binary>>, topic string, partition int, "
+    "offset bigint, timestamp timestamp"
+)
+Pair = tuple[bytes | None, bytes | None]
+DDL = "id int, num string, num102 decimal(10,2), d date, ts timestamp_ntz, tstz timestamp, by binary, ia array<int>"
+
+
+class CapturedRegistry(MemoryRegistry):
+    """The schemas as the registry had them, by their ids."""
+
+    def by_id(self, schema_id: object) -> Schema:
+        return Schema.from_registry(json.dumps(captured("avro")["schemas"][str(schema_id)]))
+
+
+def captured(name: str) -> Any:
+    return json.loads((CAPTURED / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def wrapped(schema: object, payload: object) -> bytes:
+    return json.dumps({"schema": schema, "payload": payload}, separators=(",", ":")).encode()
+
+
+def json_messages() -> list[Pair]:
+    data = captured("json_precise")
+    return [
+        (
+            wrapped(data["key_schema"], change["key"]) if change["key"] else None,
+            wrapped(data["value_schema"], change["value"]),
+        )
+        for change in data["changes"]
+    ]
+
+
+def decode(spark: SparkSession, decoder: DebeziumRows, pairs: list[Pair]) -> list[dict[str, Any]]:
+    """The decoded messages as JSON shows them, in order, learning shapes as a batch does."""
+    rows = [(key, value, None, "t", 0, offset, None) for offset, (key, value) in enumerate(pairs)]
+    messages = spark.createDataFrame(rows, MESSAGES).coalesce(1)
+    for _ in range(2):
+        try:
+            with spark_failures("decoding"):
+                decoded = decoder.decode(messages).select(F.to_json(F.struct(*decoder.fields(), PROBLEM, "offset")))
+                return sorted((json.loads(row[0]) for row in decoded.collect()), key=lambda row: int(row["offset"]))
+        except UnknownSchemas:
+            decoder.learn(messages)
+    raise AssertionError("the shapes were not learnt")
+
+
+@pytest.fixture(scope="module")
+def from_json(spark: SparkSession) -> list[dict[str, Any]]:
+    tombstone = (json_messages()[5][0], None)
+    heartbeat = (
+        b'{"schema":{"type":"struct","fields":[]},"payload":{}}',
+        wrapped({"type": "struct", "fields": []}, {}),
+    )
+    message = (b'{"prefix":"note"}', b'{"op":"m","ts_ms":1,"source":{"lsn":1},"message":{"prefix":"note"}}')
+    unknown_op = json_messages()[9][1].replace(b'"op":"c"', b'"op":"x"')  # type: ignore[union-attr] - it has a value
+    pairs = [*json_messages(), tombstone, heartbeat, message, (b"{}", unknown_op), (None, b"nonsense")]
+    return decode(spark, DebeziumRows(MemoryRegistry()), pairs)
+
+
+def of(rows: list[dict[str, Any]], *, op: str, row_id: int | None = None) -> dict[str, Any]:
+    return next(
+        row for row in rows if row.get("_cdc", {}).get("op") == op and (row_id is None or row.get("id") == row_id)
+    )
+
+
+def test_values_have_their_true_types_and_units(from_json: list[dict[str, Any]]) -> None:
+    row = of(from_json, op="r", row_id=1)
+    expected = {
+        "bi": 3000000000, "num102": 12.34, "mon": "12.34", "d": "2024-02-29", "t": "12:34:56.123456",
+        "t3": "12:34:56.123000", "tz": "10:34:56.123456Z", "tstz": "2024-02-29T10:34:56.123Z", "by": "AAH/",
+        "iv": "P1Y2M3DT4H5M6.789S", "uu": "550e8400-e29b-41d4-a716-446655440000", "jb": '{"b": 2}', "md": "happy",
+        "ia": [1, 2, None], "ta": ["a", None], "na": [1.5, 2.25], "da": ["2024-02-29"], "ba": ["AQ=="], "bt8": "qg==",
+    }  # fmt: skip
+    assert {name: row[name] for name in expected} == expected
+    assert row["ts"].startswith("2024-02-29T12:34:56.123")
+    assert row["ts3"].startswith("2024-02-29T12:34:56.123")
+
+
+def test_numbers_of_any_scale_keep_every_digit_up_to_38_and_more_are_refused(from_json: list[dict[str, Any]]) -> None:
+    assert (of(from_json, op="c", row_id=5)["num"], of(from_json, op="c", row_id=5)["num50"]) == ("-0.001", "-1.50000")
+    assert of(from_json, op="c", row_id=6)["num"] == "1" + "0" * 30
+    refusal = of(from_json, op="r", row_id=1)["problem"]
+    assert refusal == {"code": "record.invalid", "message": "values cannot be read exactly: num, num50"}
+
+
+def test_what_a_type_cannot_hold_is_stated(from_json: list[dict[str, Any]]) -> None:
+    infinite = of(from_json, op="r", row_id=3)
+    assert infinite["_cdc"]["outside"] == {"d": "infinity", "ts": "infinity", "tstz": "infinity"}
+    assert "ts" not in infinite
+    assert (infinite["dp"], infinite["re"]) == ("NaN", "Infinity")
+    assert of(from_json, op="r", row_id=4)["_cdc"]["outside"] == {"ts3": "-infinity"}
+    assert of(from_json, op="r", row_id=4)["t"] == "24:00:00.000000"
+
+
+def test_values_that_were_not_sent_again_are_named(from_json: list[dict[str, Any]]) -> None:
+    update = of(from_json, op="u", row_id=1)
+    assert update["_cdc"]["unavailable"] == ["jb", "ia", "ta"]
+    assert not {"jb", "ia", "ta"} & set(update)
+    assert update["si"] == 77
+
+
+def test_a_change_carries_its_position_and_its_key(from_json: list[dict[str, Any]]) -> None:
+    first, update, delete = (of(from_json, op=op) for op in ("r", "u", "d"))
+    assert first["_cdc"]["snapshot"] is True
+    assert "commit" not in first["_cdc"]
+    assert (update["_cdc"]["commit"], update["_cdc"]["lsn"]) == (256142704, 256146120)
+    assert (update["_cdc"]["tx"], update["_cdc"]["tx_order"], update["_cdc"]["keys"]) == ("2094", 1, ["id"])
+    assert (delete["id"], delete["_cdc"]["at"]) == (2, "2026-11-16T01:57:14.465Z")
+
+
+def test_a_truncate_is_a_row_of_nothing_and_what_is_no_change_is_none(from_json: list[dict[str, Any]]) -> None:
+    truncate = of(from_json, op="t")
+    assert set(truncate) == {"_cdc", "offset"}
+    assert [row["offset"] for row in from_json] == [*range(12), 15, 16]
+
+
+def test_unknown_operations_and_what_is_not_of_debezium_are_refused(from_json: list[dict[str, Any]]) -> None:
+    assert from_json[-2]["problem"] == {"code": "record.invalid", "message": "there is no operation x"}
+    assert from_json[-1]["problem"]["code"] == "record.undecodable"
+
+
+def test_avro_is_read_by_the_writers_of_each_message(spark: SparkSession) -> None:
+    pairs: list[Pair] = [
+        tuple(None if part is None else base64.b64decode(part) for part in (message["key"], message["value"]))  # type: ignore[misc] - a pair of two
+        for message in captured("avro")["messages"]
+    ]
+    damaged = (pairs[0][0], pairs[0][1][:-3] if pairs[0][1] else None)
+    rows = decode(spark, DebeziumRows(CapturedRegistry()), [*pairs, damaged])
+    assert [row["_cdc"]["op"] for row in rows[:-1]] == [
+        "r",
+        "r",
+        "r",
+        "r",
+        "r",
+        "u",
+        "d",
+        "c",
+        "u",
+        "d",
+        "c",
+        "t",
+        "c",
+    ][-len(rows) + 1 :]
+    first = of(rows, op="r", row_id=1)
+    assert first["num"] == "12345.678901234567890123456789012345678901"
+    assert first["num50"] == "1234567890123456789012345678901234567890.12345"
+    assert (first["num102"], first["na"]) == (12.34, [1.5, 2.25])
+    not_numbers = of(rows, op="r", row_id=3)
+    assert (not_numbers["num"], not_numbers["_cdc"]["outside"]["num102"]) == ("NaN", "NaN")
+    assert rows[-1]["problem"]["code"] == "record.undecodable"
+
+
+def test_json_without_schemas_is_read_by_given_columns_and_refused_without_them(spark: SparkSession) -> None:
+    pairs: list[Pair] = [
+        tuple(json.dumps(change[part], separators=(",", ":")).encode() for part in ("key", "value"))  # type: ignore[misc] - as above
+        for change in captured("bare_json")
+    ]
+    columns = spark.createDataFrame([], DDL).schema
+    row = decode(spark, DebeziumRows(MemoryRegistry(), columns=columns), pairs)[0]
+    assert (row["id"], row["num102"], row["d"], row["_cdc"]["keys"]) == (1, 12.34, "2024-02-29", ["id"])
+    assert row["tstz"] == "2024-02-29T10:34:56.123Z"
+    [refused] = decode(spark, DebeziumRows(MemoryRegistry()), pairs[:1])
+    assert "no schema part" in refused["problem"]["message"]
+
+
+def test_types_that_fit_are_widened_and_others_get_a_column_of_their_own() -> None:
+    first = T.StructType([T.StructField("a", T.IntegerType()), T.StructField("b", T.IntegerType())])
+    second = T.StructType([T.StructField("a", T.LongType()), T.StructField("b", T.StringType())])
+    assert united([first, second]).simpleString() == "struct<a:bigint,b:int,b__string:string>"
+    assert wider(T.DecimalType(10, 2), T.DecimalType(8, 4)) == T.DecimalType(12, 4)
+    assert wider(T.DecimalType(38, 2), T.DecimalType(38, 10)) is None
+    assert apart("price", T.DecimalType(10, 2)) == "price__decimal_10_2"
