@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event
@@ -17,6 +18,7 @@ from penstock.actions.spec import PipelineSpec
 from penstock.actions.tally import Counts, total
 from penstock.actions.unit import PipelineThread
 from penstock.actions.vitals import Vitals
+from penstock.cli.leftovers import end_without
 from penstock.cli.log_lines import logged
 from penstock.cli.options import settings
 from penstock.cli.output import counted, err, out, show_error, text
@@ -40,13 +42,13 @@ def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOpti
     chosen = settings(metrics_port=options.metrics_port)
     mode = Mode(options.max, options.events, _tell if options.dry_run else None)
     runner = Runner([_charge(spec, chosen, mode) for spec in specs])
-    stop = Event()
+    stop, threads = Event(), threading.enumerate()
     with logged(), stops_by_signal(stop), _watched(runner, chosen, mode):
         failures = runner.run(stop)
     _report(list(runner.vitals()))
     for error in failures.values():
         show_error(error)
-    return 1 if failures else 0
+    return end_without(threads, 1 if failures else 0)
 
 
 def _load(files: Sequence[YamlFile], wrong: Sequence[Problem], *, all_must_be_right: bool) -> list[PipelineSpec]:
