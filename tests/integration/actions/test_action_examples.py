@@ -1,0 +1,39 @@
+"""The examples of actions run as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCommand
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "actions"
+
+
+def test_every_file_is_in_order(run_command: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", "https://hooks.slack.com/services/T0/B0/x")
+    files = sorted(EXAMPLES.glob("*.yaml"))
+    assert len(files) == 3
+    ran = run_command("run", "--check", *files)
+    assert ran.code == 0, ran.err
+
+
+def test_the_action_of_one_s_own_counts_the_tags_of_a_file(run_command: RunCommand) -> None:
+    ran = run_command("run", EXAMPLES / "tag_counts.yaml", "--events", EXAMPLES / "events.jsonl")
+    assert (ran.code, ran.lines) == (0, ["pii 2", "pii 2, raw 1"])
+
+
+def test_the_file_of_datahub_s_page_prints_events(run_command: RunCommand) -> None:
+    ran = run_command("run", EXAMPLES / "datahub.yaml", "--events", EXAMPLES / "events.jsonl")
+    assert ran.code == 0
+    assert ran.out.count("Hello world!") == 4
+
+
+def test_the_slack_example_would_tell_of_personal_data_only(
+    run_command: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", "https://hooks.slack.com/services/T0/B0/x")
+    ran = run_command("run", EXAMPLES / "slack.yaml", "--dry-run", "--events", EXAMPLES / "events.jsonl")
+    assert ran.code == 0
+    assert (ran.out.count("orders"), ran.out.count("customers"), ran.out.count("clicks")) == (1, 1, 0)
