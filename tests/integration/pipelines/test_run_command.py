@@ -20,6 +20,7 @@ from penstock.cli.own_stack import client_environment
 from penstock.config import Settings
 from penstock.kafka.topics import ensure_topic
 from penstock.local.ports import free_ports
+from penstock.pipelines import submit
 from tests.conftest import RunCommand
 from tests.integration.conftest import CreateTopic, Fill
 from tests.pipeline_files import PipelineFiles, event, kafka_sink, kafka_source
@@ -121,3 +122,18 @@ def test_the_line_for_a_cluster_has_jars_files_and_settings(run_command: RunComm
 def test_one_spark_serves_all(spark: SparkSession, run_command: RunCommand, good: Path) -> None:
     assert run_command("run", good).code == 0
     assert spark.range(1).count() == 1
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_spark_submit_runs_takes_its_settings_from_the_environment(
+    good: Path, files: PipelineFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_BOOTSTRAP", files.settings.bootstrap)
+    monkeypatch.setenv("PENSTOCK_REGISTRY", files.settings.registry)
+    monkeypatch.setenv("PENSTOCK_LAKE", str(files.lake))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert submit.main([str(good)]) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert [record.value for record in files.records(f"{good.stem}-out")] == [b'{"n":1}', b'{"n":2}']
