@@ -20,12 +20,11 @@ from penstock.events.metadata import Event
 from penstock.events.record import ConsumerRecord
 from penstock.kafka.deliveries import TOMBSTONE
 from penstock.kafka.producer import Producer
-from penstock.kafka.topics import ensure_topic
+from penstock.kafka.topics import ensure_dead_letters
 
 FILE_NAME = "failed_events.log"
 
 _OURS_ONLY = 0o600
-_KEEP_FOREVER = {"retention.ms": "-1"}
 
 
 class FailedEvents:
@@ -95,7 +94,7 @@ class FailedEvents:
         """The producer, made for the first event that fails: most pipelines never need one."""
         with self._lock:
             if self._producer is None:
-                ensure_topic(self._settings, topic, config=_KEEP_FOREVER)
+                ensure_dead_letters(self._settings, topic)
                 self._producer = Producer(
                     topic, serializer=_as_it_is, key_type="bytes", linger_ms=0, settings=self._settings
                 )

@@ -39,7 +39,7 @@ class LinesReader:
     @property
     def is_exhausted(self) -> bool:
         """Whether all lines were given out."""
-        return self._file.tell() >= self._end
+        return self._file.closed or self._file.tell() >= self._end
 
     def steady(self) -> AbstractContextManager[Any]:
         """Nothing goes or comes here."""

@@ -60,6 +60,11 @@ class Pipeline:
         return self._reader is None or self._reader.is_connected
 
     @property
+    def is_reading(self) -> bool:
+        """Whether it stands at its start, so that what arrives from now on is read."""
+        return self._reader is not None
+
+    @property
     def is_finished(self) -> bool:
         """Whether it has done as many events as it was to do."""
         return not self._left or (self._reader is not None and self._reader.is_exhausted)

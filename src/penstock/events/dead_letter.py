@@ -1,4 +1,7 @@
-"""What stands in the headers of a record that was refused, beside its own."""
+"""What stands in the headers of a record that was refused, beside its own.
+
+A record that Spark wrote has a `penstock.origin` of its own, which is kept; the refusal's comes after it.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ PIPELINE = "penstock.pipeline"
 FAILED_AT = "penstock.failed_at"
 ORIGIN = "penstock.origin"
 
-_OURS = frozenset({ERROR_CODE, ERROR_MESSAGE, PIPELINE, FAILED_AT, ORIGIN})
-_MAX_HEADER = 1000
+OF_A_REFUSAL = frozenset({ERROR_CODE, ERROR_MESSAGE, PIPELINE, FAILED_AT})
+"""What only a refusal leaves; that of an earlier one gives way to the next."""
+
+MAX_HEADER = 1000
 
 
 def dead_letter_headers(
@@ -27,8 +32,14 @@ def dead_letter_headers(
         FAILED_AT: told_time(failed_at),
         ORIGIN: origin,
     }
-    kept = [(name, value) for name, value in theirs if name not in _OURS]
-    return [*kept, *((name, value.encode("utf-8", "replace")[:_MAX_HEADER]) for name, value in told.items())]
+    kept = [(name, value) for name, value in theirs if name not in OF_A_REFUSAL]
+    return [*kept, *((name, header_text(value)) for name, value in told.items())]
+
+
+def header_text(text: str) -> bytes:
+    """Text as a header holds it: UTF-8, and not much of it, cut between two characters."""
+    data = text.encode("utf-8", "replace")
+    return data if len(data) <= MAX_HEADER else data[:MAX_HEADER].decode("utf-8", "ignore").encode()
 
 
 def told_time(moment: datetime) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from penstock.errors import RecordInvalid, RecordUndecodable, RegistryRefused, SchemaNotFound
+from penstock.errors import RecordInvalid, RecordUndecodable, RegistryRefused, SchemaNotFound, Transient
 from penstock.schemas.avro.binary import reader, writer
 from penstock.schemas.avro.model import Primitive, Type
 from penstock.schemas.registry.protocol import RegisteredSchema, SchemaRegistry
@@ -79,7 +79,12 @@ class AvroCodec:
         unknown: list[Framed] = []
         failures: list[RecordUndecodable] = []
         for framed in candidates(data):
-            decode = self._by_header.get(framed.header) or self._load(framed)
+            try:
+                decode = self._by_header.get(framed.header) or self._load(framed)
+            except Transient:
+                if failures:  # the likelier id is known, so the message is a damaged one of its schema
+                    break
+                raise
             if decode is None:
                 unknown.append(framed)
                 continue

@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import RecordInvalid, RecordUndecodable, RegistryRefused, SchemaNotFound, UsageError
+from penstock.errors import (
+    RecordInvalid,
+    RecordUndecodable,
+    RegistryRefused,
+    RegistryUnavailable,
+    SchemaNotFound,
+    UsageError,
+)
 from penstock.schemas import AvroCodec, IdWidth, MemoryRegistry, RegisteredSchema, Schema, claims_schema
-from penstock.schemas.wire import header
+from penstock.schemas.wire import SchemaId, header
 
 TEXT = Schema.from_text('{"type": "record", "name": "Text", "fields": [{"name": "text", "type": "string"}]}')
 NODE = Schema.from_text('{"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}')
@@ -208,3 +215,16 @@ def test_a_schema_may_be_looked_up_instead_of_registered() -> None:
     registered: RegisteredSchema = registry.register("subject", TEXT)
     message = AvroCodec(registry).encoder("subject", TEXT, register=False)({"text": "x"})
     assert message[:5] == header(registered.schema_id, IdWidth.INT)
+
+
+def test_a_damaged_message_of_a_known_schema_is_told_though_the_registry_is_away() -> None:
+    class AwayAfterwards(MemoryRegistry):
+        def by_id(self, schema_id: SchemaId) -> Schema:
+            if isinstance(schema_id, str):
+                raise RegistryUnavailable("away")
+            return super().by_id(schema_id)
+
+    codec = AvroCodec(AwayAfterwards())
+    whole = codec.encoder("s", TEXT)({"text": "long enough for sixteen bytes"})
+    with pytest.raises(RecordUndecodable):
+        codec.decode(whole[:-1])
