@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
@@ -88,8 +90,11 @@ class PythonTransform(TransformConfig):
     def build(self, directory: Path) -> Transform:
         """As the base says."""
         found = _imported(self.function, directory)
+        module = directory / f"{self.function.partition(':')[0]}.py"
 
         def transform(rows: DataFrame) -> DataFrame:
+            if module.exists():
+                _ship(rows.sparkSession.sparkContext, module)
             result = _called(self.function, lambda: found(rows, **self.arguments))
             if not isinstance(result, DataFrame):
                 raise QueryFailed(
@@ -109,6 +114,12 @@ TRANSFORMS: Mapping[str, type[TransformConfig]] = {
     "rename": RenameTransform,
     "python": PythonTransform,
 }
+
+
+@cache
+def _ship(spark: SparkContext, module: Path) -> None:
+    """Let executors import a module that stands beside the file, for UDFs in it."""
+    spark.addPyFile(str(module))
 
 
 def _imported(name: str, directory: Path) -> Callable[..., object]:

@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from penstock.errors import PortInUse
 from penstock.kafka.offsets import Offsets
 from penstock.spark.vitals import Vitals
 
@@ -42,7 +43,12 @@ def serve_metrics(readings: Readings, port: int, host: str = "127.0.0.1") -> Cal
     """Serve `/metrics` in a thread of its own; the function that comes back ends it."""
     registry = CollectorRegistry()
     registry.register(QueryMetrics(readings))
-    server, thread = start_http_server(port, host, registry)
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as error:
+        raise PortInUse(
+            f"metrics cannot be served on {host}:{port}: {error.strerror}", hint="name another port"
+        ) from error
 
     def close() -> None:
         server.shutdown()

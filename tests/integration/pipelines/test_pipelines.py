@@ -15,6 +15,13 @@ from pyspark.sql import functions as F
 def doubled(rows, by=2):
     return rows.withColumn("n", F.col("n") * by)
 
+@F.udf("string")
+def shouted(text):
+    return text.upper() + "!"
+
+def loud(rows):
+    return rows.withColumn("text", shouted("text"))
+
 def nothing(rows):
     return None
 
@@ -33,8 +40,9 @@ def test_files_run_side_by_side_with_every_kind_of_transform(
     chain = [
         {"type": "filter", "config": {"condition": "n > 1"}},
         {"type": "python", "config": {"function": "of_mine:doubled", "arguments": {"by": 10}}},
+        _python("of_mine:loud"),
         {"type": "rename", "config": {"columns": {"text": "word"}}},
-        {"type": "select", "config": {"columns": ["n", "upper(word) AS word", "1 AS one"]}},
+        {"type": "select", "config": {"columns": ["n", "lower(word) AS word", "1 AS one"]}},
         {"type": "drop", "config": {"columns": ["one"]}},
     ]
     one = files.write(f"{topic}-1", source=source, transform=chain, sinks=[kafka_sink(f"{topic}-a", format="json")])
@@ -42,7 +50,7 @@ def test_files_run_side_by_side_with_every_kind_of_transform(
     two = files.write(f"{topic}-2", source=source, transform=[other], sinks=[kafka_sink(f"{topic}-b", format="json")])
     assert files.run(one, two) == {}
     records = files.records(f"{topic}-a")
-    assert [record.value for record in records] == [b'{"n":20,"word":"T"}', b'{"n":30,"word":"T"}']
+    assert [record.value for record in records] == [b'{"n":20,"word":"t!"}', b'{"n":30,"word":"t!"}']
     assert [value for name, value in records[0].headers if name == "penstock.origin"] == [f"{topic}/0/2".encode()]
     assert [record.value for record in files.records(f"{topic}-b")] == [b'{"many":4}']
 
