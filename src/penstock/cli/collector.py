@@ -11,7 +11,10 @@ from penstock.cli.output import err, text
 from penstock.collector.config import CollectorSettings, collector_settings
 from penstock.collector.server import listen, serve
 from penstock.collector.topics import load_topics
+from penstock.config import Settings
+from penstock.errors import NotAuthorized, Transient
 from penstock.kafka.acknowledged import check_options
+from penstock.kafka.topics import ensure_dead_letters
 
 
 def run(
@@ -36,8 +39,19 @@ def run(
         return
     with listen(collector.host, loaded.settings.ports.collector) as listener:
         _announce(collector, listener.getsockname()[1], loaded.settings.bootstrap)
+        _prepare_dead_letters(loaded.settings, collector.dead_letters)
         serve(loaded.settings, collector, listener)
     err.print("collector ended; Kafka has acknowledged all that was accepted")
+
+
+def _prepare_dead_letters(settings: Settings, topic: str | None) -> None:
+    """Where Kafka is away, or somebody else makes the topics, the collector starts all the same."""
+    if topic is None:
+        return
+    try:
+        ensure_dead_letters(settings, topic)
+    except (Transient, NotAuthorized) as error:
+        err.print(f"[yellow]warning[/] the topic of the dead letters was not looked after: {text(error.message)}")
 
 
 def _announce(collector: CollectorSettings, port: int, bootstrap: str) -> None:

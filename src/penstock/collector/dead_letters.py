@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.errors import PenstockError
+from penstock.events.dead_letter import ERROR_CODE, ERROR_MESSAGE, FAILED_AT, ORIGIN, PIPELINE, header_text
 from penstock.events.record import Offset, Origin, Partition, TopicName
 from penstock.kafka.acknowledged import OutgoingRecord
 
-PIPELINE = "collector"
+COLLECTOR = "collector"
 
 _NOWHERE = (Partition(-1), Offset(-1))
-_MAX_HEADER = 1000
 
 
 class Sender(NamedTuple):
@@ -27,19 +27,15 @@ def dead_letter(
 ) -> OutgoingRecord:
     """The record for a rejected event; it never was in its topic, so its origin has no partition and offset."""
     told = {
-        "penstock.error.code": error.code,
-        "penstock.error.message": error.message,
-        "penstock.pipeline": PIPELINE,
-        "penstock.failed_at": now,
-        "penstock.origin": str(Origin(topic, *_NOWHERE)),
+        ERROR_CODE: error.code,
+        ERROR_MESSAGE: error.message,
+        PIPELINE: COLLECTOR,
+        FAILED_AT: now,
+        ORIGIN: str(Origin(topic, *_NOWHERE)),
         "penstock.event_id": event_id,
         "penstock.received_at": now,
         "penstock.client": sender.client,
         "penstock.client.address": sender.address,
         "penstock.client.agent": sender.agent,
     }
-    return dead_letters, text, None, [(name, _header(value)) for name, value in told.items()]
-
-
-def _header(value: str) -> bytes:
-    return value.encode("utf-8", "replace")[:_MAX_HEADER]
+    return dead_letters, text, None, [(name, header_text(value)) for name, value in told.items()]

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from penstock.errors import UsageError
-from penstock.events.dead_letter import ERROR_CODE, ERROR_MESSAGE, FAILED_AT, ORIGIN, PIPELINE
+from penstock.events.dead_letter import ERROR_CODE, ERROR_MESSAGE, FAILED_AT, OF_A_REFUSAL, ORIGIN, PIPELINE
 from penstock.events.record import ConsumerRecord, Headers, Offset, Origin, Partition, TopicName
 
-_ABOUT_REFUSAL = "penstock.error."
 _ABOUT_CLIENT = "penstock.client"
-_REFUSAL = frozenset({PIPELINE, FAILED_AT, ORIGIN})
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,9 @@ class DeadLetter:
 
     @property
     def own_headers(self) -> Headers:
-        """The headers without those that tell of the refusal."""
-        return tuple((name, value) for name, value in self.headers if not _tells_of_refusal(name))
+        """The headers without those that tell of the refusal; of several origins the last one does."""
+        told = max((at for at, (name, _) in enumerate(self.headers) if name == ORIGIN), default=-1)
+        return tuple(pair for at, pair in enumerate(self.headers) if at != told and not _tells_of_refusal(pair[0]))
 
     @property
     def time(self) -> datetime | None:
@@ -88,4 +87,4 @@ def place_given(text: str) -> Origin:
 
 
 def _tells_of_refusal(name: str) -> bool:
-    return name.startswith((_ABOUT_REFUSAL, _ABOUT_CLIENT)) or name in _REFUSAL
+    return name.startswith(_ABOUT_CLIENT) or name in OF_A_REFUSAL

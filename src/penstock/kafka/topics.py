@@ -54,6 +54,11 @@ def ensure_topic(
     return True
 
 
+def ensure_dead_letters(settings: Settings, name: str) -> None:
+    """Make a topic for dead letters unless it is there; it keeps them until somebody has looked at them."""
+    ensure_topic(settings, name, config={"retention.ms": "-1"})
+
+
 def add_partitions(admin: Admin, name: str, total: int) -> None:
     """Let a topic have more partitions than it has."""
     tried, needs = f"adding partitions to topic '{name}'", [Right("ALTER", "topic", name)]

@@ -114,7 +114,7 @@ def test_a_file_or_a_directory_that_cannot_be_used_is_told(tmp_path: Path) -> No
 
 
 def test_a_dead_letter_keeps_the_message_s_own_headers_and_replaces_ours() -> None:
-    theirs = [("mine", b"1"), ("penstock.origin", b"old/0/0"), ("mine", None)]
+    theirs = [("mine", b"1"), ("penstock.error.code", b"old"), ("mine", None)]
     headers = dead_letter_headers(
         theirs, code="c", message="m" * 5000, pipeline="p", failed_at=datetime(2026, 1, 1, tzinfo=UTC), origin="t/2/5"
     )

@@ -8,7 +8,7 @@ from penstock.deadletters.counts import count_letters
 from penstock.deadletters.letter import DeadLetter, as_letter, parse_place, place_given
 from penstock.deadletters.replay import Order, replayed
 from penstock.errors import UsageError
-from penstock.events.dead_letter import dead_letter_headers
+from penstock.events.dead_letter import dead_letter_headers, header_text
 from penstock.events.record import ConsumerRecord, Headers, Offset, Origin, Partition, TopicName
 
 
@@ -37,6 +37,18 @@ def test_a_letter_is_read_from_its_headers() -> None:
     assert (found.pipeline, found.code, found.message) == ("events", "record.invalid", "User_ID: 42 is not a string")
     assert found.time == datetime(2026, 1, 31, 12, tzinfo=UTC)
     assert found.own_headers == (("trace", b"1"), ("none", None))
+
+
+def test_the_origin_that_a_record_had_itself_stays_with_it() -> None:
+    twice = letter(own=[("penstock.origin", b"raw/0/5"), ("penstock.error.code", b"old")])
+    assert (str(twice.origin), twice.code) == ("events/0/7", "record.invalid")
+    assert twice.own_headers == (("penstock.origin", b"raw/0/5"),)
+
+
+def test_long_text_is_cut_between_characters() -> None:
+    assert header_text("ä" * 600) == "ä".encode() * 500
+    assert header_text("a" + "ä" * 600) == b"a" + "ä".encode() * 499
+    assert header_text("\ud800") == b"?"
 
 
 def test_a_record_without_an_error_is_no_letter() -> None:
