@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import logging
 import socket
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from threading import Event, Thread
 
 from penstock.actions.metrics import Readings
+from penstock.actions.runner import Charge
+from penstock.actions.vitals import Vitals
 from penstock.config import Settings
 from penstock.errors import PenstockError
 from penstock.kafka.heartbeat import Heartbeats
 
 _BEAT_SECONDS = 2.0
 _PAUSE_SECONDS = 30.0
+_LAST_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
 class Beats:
-    """Tells how pipelines are, on a thread of its own: a cluster that is away holds up nothing but the telling."""
+    """Tells one cluster how pipelines are, on a thread of its own: a cluster that is away holds up nothing else."""
 
     def __init__(self, readings: Readings, settings: Settings) -> None:
         self._readings = readings
@@ -28,9 +33,9 @@ class Beats:
         self._thread.start()
 
     def close(self) -> None:
-        """Tell once more how everything ended."""
+        """Tell once more how everything ended, unless the cluster takes too long."""
         self._closing.set()
-        self._thread.join(_PAUSE_SECONDS)
+        self._thread.join(_LAST_SECONDS)
 
     def _run(self) -> None:
         heartbeats = self._connected()
@@ -54,3 +59,15 @@ class Beats:
         for vitals in self._readings():
             name = f"{vitals.pipeline}@{socket.gethostname()}.{vitals.worker}"
             heartbeats.send(name, vitals.as_data(datetime.now(UTC)))
+
+
+def beats_of(charges: Iterable[Charge]) -> list[Beats]:
+    """The heartbeats of pipelines, each told to the cluster that it reads from."""
+    by_cluster: dict[tuple[str, str], list[Charge]] = {}
+    for charge in charges:
+        by_cluster.setdefault((charge.settings.bootstrap, str(charge.settings.kafka)), []).append(charge)
+    return [Beats(partial(_vitals, own), own[0].settings) for own in by_cluster.values()]
+
+
+def _vitals(charges: Iterable[Charge]) -> list[Vitals]:
+    return [vitals for charge in charges for vitals in charge.vitals()]

@@ -62,6 +62,9 @@ class LinesReader:
     def commit(self, *, wait: bool) -> None:
         """A file is left as it is."""
 
+    def look(self) -> None:
+        """A file is there."""
+
     def lag(self) -> dict[PartitionId, int]:
         """Nobody knows how many lines are left."""
         return {}

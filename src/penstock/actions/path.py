@@ -22,8 +22,8 @@ from penstock.errors import ActionFailed, RecordInvalid, Transient
 from penstock.events.envelope import EventEnvelope
 from penstock.events.record import ConsumerRecord
 
-_FAILURES = (Exception, SystemExit)
-"""What may be raised without ending the process: an action that calls sys.exit fails its event like any other."""
+_FAILURES = (BaseException,)
+"""Whatever is raised fails one event: no interrupt comes on these threads, so even SystemExit is the action's own."""
 
 _THROW_HINT = "it is not committed, so it will be read again first; with failure_mode: CONTINUE it would be kept"
 _log = logging.getLogger(__name__)

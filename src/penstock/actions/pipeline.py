@@ -145,6 +145,7 @@ class Pipeline:
         now = monotonic()
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
+            reader.look()
             self.lag, self.position = reader.lag(), reader.position
 
     def _revoked(self, partitions: Iterable[PartitionId]) -> None:

@@ -108,6 +108,9 @@ class Excerpt:
     def commit(self, *, wait: bool) -> None:
         """Nothing is committed."""
 
+    def look(self) -> None:
+        """A dry run is too short for that."""
+
     def lag(self) -> dict[PartitionId, int]:
         """Nobody asks."""
         return {}

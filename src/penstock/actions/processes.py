@@ -11,6 +11,7 @@ from multiprocessing.process import BaseProcess
 from threading import Event, Thread
 from time import monotonic
 
+from penstock.actions.clients import clients_of
 from penstock.actions.pipeline import Pipeline
 from penstock.actions.runner import Runner
 from penstock.actions.spec import PipelineSpec
@@ -47,9 +48,10 @@ class PipelineProcesses:
 
     def __init__(self, spec: PipelineSpec, settings: Settings) -> None:
         self.name = spec.name
+        self.settings = clients_of(spec, settings).others
         self.failure: PenstockError | None = None
         self._spec = spec
-        self._settings = settings
+        self._given = settings
         self._workers = [_Worker(number) for number in range(spec.options.workers)]
         self._stopping = False
 
@@ -89,7 +91,7 @@ class PipelineProcesses:
 
     def _start(self, worker: _Worker, spec: PipelineSpec) -> None:
         told, tell = _context.Pipe(duplex=False)
-        worker.process = _context.Process(target=run_worker, args=(spec, self._settings, worker.number, tell))
+        worker.process = _context.Process(target=run_worker, args=(spec, self._given, worker.number, tell))
         worker.process.start()
         tell.close()
         worker.told = told

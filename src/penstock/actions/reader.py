@@ -43,6 +43,10 @@ class Reader(Protocol):
         """Keep what is done for the next start."""
         ...
 
+    def look(self) -> None:
+        """Find out whether what did not answer does so again."""
+        ...
+
     def lag(self) -> dict[PartitionId, int]:
         """How many records of each partition are not done."""
         ...

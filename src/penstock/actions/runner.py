@@ -7,6 +7,7 @@ from threading import Event
 from typing import Protocol
 
 from penstock.actions.vitals import Vitals
+from penstock.config import Settings
 from penstock.errors import PenstockError
 
 _LOOK_SECONDS = 0.1
@@ -16,6 +17,7 @@ class Charge(Protocol):
     """What a runner looks after: a pipeline on a thread, or in processes of its own."""
 
     name: str
+    settings: Settings
     failure: PenstockError | None
 
     def start(self) -> None:

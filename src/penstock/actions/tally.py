@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+OTHER_TYPES = "other"
+
+_MAX_TYPES = 100
 
 
 @dataclass(slots=True)
@@ -109,7 +112,9 @@ class Tally:
             self._new(event_type).retried += 1
 
     def _new(self, event_type: str) -> Counts:
-        return self.by_type.setdefault(event_type, Counts())
+        """The counts of a type; names of types come from outside, so there is a limit to them."""
+        known = event_type in self.by_type or len(self.by_type) < _MAX_TYPES
+        return self.by_type.setdefault(event_type if known else OTHER_TYPES, Counts())
 
 
 def total(counts: Iterable[Counts]) -> Counts:

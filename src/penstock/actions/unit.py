@@ -22,6 +22,7 @@ class PipelineThread:
     def __init__(self, pipeline: Pipeline, worker: int = 0) -> None:
         self.pipeline = pipeline
         self.name = pipeline.spec.name
+        self.settings = pipeline.clients.others
         self.failure: PenstockError | None = None
         self._worker = worker
         self._stage: Stage = "starting"
@@ -78,7 +79,7 @@ class PipelineThread:
             self.pipeline.run()
         except PenstockError as error:
             self._failed(error)
-        except Exception as error:  # noqa: BLE001 - the thread ends here, and whoever runs it must hear why
+        except BaseException as error:  # noqa: BLE001 - the thread ends here, and whoever runs it must hear why
             _log.exception("pipeline %s", self.name)
             self._failed(ActionFailed(f"pipeline {self.name}: {told(error)[1]}", hint="the log has the traceback"))
         else:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Event
 
 from penstock.actions.assembly import Mode
-from penstock.actions.beats import Beats
+from penstock.actions.beats import beats_of
 from penstock.actions.health import serve_health
 from penstock.actions.loading import is_enabled, load_pipeline
 from penstock.actions.pipeline import Pipeline
@@ -41,9 +41,10 @@ def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOpti
         return 0
     chosen = settings(metrics_port=options.metrics_port)
     mode = Mode(options.max, options.events, _tell if options.dry_run else None)
-    runner = Runner([_charge(spec, chosen, mode) for spec in specs])
+    charges = [_charge(spec, chosen, mode) for spec in specs]
+    runner = Runner(charges)
     stop, threads = Event(), threading.enumerate()
-    with logged(), stops_by_signal(stop), _watched(runner, chosen, mode):
+    with logged(), stops_by_signal(stop), _watched(runner, charges, chosen.metrics_port, mode):
         failures = runner.run(stop)
     _report(list(runner.vitals()))
     for error in failures.values():
@@ -85,19 +86,15 @@ def _tell(line: str) -> None:
 
 
 @contextmanager
-def _watched(runner: Runner, chosen: Settings, mode: Mode) -> Iterator[None]:
+def _watched(runner: Runner, charges: Sequence[Charge], port: int | None, mode: Mode) -> Iterator[None]:
     """Serve health and metrics, and send heartbeats, while the block runs; a dry run tells nobody."""
-    close = serve_health(runner.vitals, chosen.metrics_port) if chosen.metrics_port else None
-    if close:
-        err.print(f"health is at http://127.0.0.1:{chosen.metrics_port}/healthz, metrics at /metrics")
-    beats = Beats(runner.vitals, chosen) if mode.preview is None else None
-    try:
+    with ExitStack() as ends:
+        if port is not None:
+            ends.callback(serve_health(runner.vitals, port))
+            err.print(f"health is at http://127.0.0.1:{port}/healthz, metrics at /metrics")
+        for beats in beats_of(charges) if mode.preview is None else []:
+            ends.callback(beats.close)
         yield
-    finally:
-        if beats:
-            beats.close()
-        if close:
-            close()
 
 
 def _report(vitals: Sequence[Vitals]) -> None:

@@ -13,6 +13,8 @@ RELATIONSHIP_CHANGE = "RelationshipChangeEvent_v1"
 PLATFORM_EVENTS = {"entityChangeEvent": ENTITY_CHANGE, "relationshipChangeEvent": RELATIONSHIP_CHANGE}
 """The names that PlatformEvents carry on the wire, and the types they stand for."""
 
+_PARAMETERS = "__parameters_json"
+
 
 class Event(Fields):
     """Any event: a generic one has the keys of its record."""
@@ -45,8 +47,13 @@ class EntityChangeEvent(Event):
     @property
     def safe_parameters(self) -> dict[str, Any]:
         """The parameters as a plain dict, which is empty where the event has none."""
-        found = self.data.get("parameters") or self.data.get("__parameters_json")
+        found = self.data.get("parameters") or self.data.get(_PARAMETERS)
         return found if isinstance(found, dict) else {}
+
+    @property
+    def _inner_dict(self) -> dict[str, Any]:
+        """Where classes written for DataHub look for the parameters."""
+        return {**self.data, _PARAMETERS: self.safe_parameters}
 
 
 class RelationshipChangeEvent(Event):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from math import inf
 from threading import RLock
 
@@ -29,6 +30,7 @@ from penstock.kafka.watch import ConnectionWatch
 
 _PATIENCE_SECONDS = 3.0
 _PATIENCE_SHARE = 0.25
+_LOOK_SECONDS = 1.0
 _BY_ITS_OWNER = CommitPolicy("auto", inf)
 """Commits are made when the owner says so; a refusal that passes goes with the next one."""
 
@@ -124,8 +126,15 @@ class GroupReader:
 
     @property
     def is_connected(self) -> bool:
-        """False while no broker answers."""
+        """False while no broker answers, as far as `look` found out."""
         return not self._watch.hopeless
+
+    def look(self) -> None:
+        """Find out whether the brokers are back, after they were lost."""
+        if self._watch.hopeless:
+            with self._session.lock, suppress(KafkaException):
+                self._handle.list_topics(timeout=_LOOK_SECONDS)
+                self._watch.restart()
 
     @property
     def partitions(self) -> list[PartitionId]:
@@ -178,6 +187,7 @@ class GroupReader:
         return max(0, high - max(low, processed))
 
     def _commit_unless_lost(self) -> None:
+        self.look()
         if self._watch.hopeless and self._session.progress.uncommitted():
             raise BrokerUnavailable(
                 "the broker is away, so the last offsets are not committed", hint="their events will be read again"
