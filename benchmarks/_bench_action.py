@@ -33,7 +33,7 @@ class Measured(Base):
         self._die_after = config.get("die_after")
         self._notes = os.open(config["notes"], os.O_CREAT | os.O_APPEND | os.O_WRONLY) if "notes" in config else None
         self._count = 0
-        self._started = 0.0
+        self._started = self._started_cpu = 0.0
         self._lock = Lock()
 
     @classmethod
@@ -51,7 +51,7 @@ class Measured(Base):
         with self._lock:
             self._count += 1
             if self._count == 1:
-                self._started = time.perf_counter()
+                self._started, self._started_cpu = time.perf_counter(), time.process_time()
             if self._count == self._die_after:
                 os.kill(os.getpid(), signal.SIGKILL)
             if self._count == self._events:
@@ -61,6 +61,10 @@ class Measured(Base):
         """Nothing is held."""
 
     def _end(self) -> None:
-        times = {"events": self._count - 1, "seconds": time.perf_counter() - self._started}
+        times = {
+            "events": self._count - 1,
+            "seconds": time.perf_counter() - self._started,
+            "cpu_seconds": time.process_time() - self._started_cpu,
+        }
         self._report.write_text(json.dumps(times), encoding="ascii")
         os._exit(0)

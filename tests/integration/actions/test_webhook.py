@@ -169,7 +169,7 @@ def test_a_huge_answer_is_not_read_to_its_end(receiver: Receiver) -> None:
         ({"url": "http://x", "headers": {"Host": "y"}}, "headers"),
         ({"url": "http://x", "body": "{{ nope( }}"}, "body"),
         ({"url": "http://x", "text": "a"}, ""),
-        ({"url": "http://x", "format": "slack", "text": "{{ 1 + }}"}, ""),
+        ({"url": "http://x", "format": "slack", "text": "{{ 1 + }}"}, "text"),
         ({"url": "http://x", "timeout": 0}, "timeout"),
         ({"url": "http://x", "ca": "nowhere.pem"}, "ca"),
         ({"url": "http://x", "retries": 3}, "retries"),

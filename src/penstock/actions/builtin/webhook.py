@@ -14,7 +14,7 @@ from penstock.actions.builtin.webhook_http import WebhookHttp, check_url, signat
 from penstock.actions.builtin.webhook_payload import Format, Payload, payload_of
 from penstock.actions.context import PipelineContext
 from penstock.actions.expressions import scope_of
-from penstock.actions.expressions.field import TemplateField
+from penstock.actions.expressions.field import TemplateField, TemplateText
 from penstock.actions.origin import origin_of
 from penstock.events.envelope import EventEnvelope
 
@@ -48,7 +48,9 @@ class WebhookConfig(BaseModel):
     url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(description="http or https; never shown whole")
     method: Literal["POST", "PUT"] = "POST"
     format: Format = Field("json", description="json (the envelope), slack or teams")
-    text: str | None = Field(None, max_length=10_000, description="a template: the message for slack and teams")
+    text: TemplateText | None = Field(
+        None, max_length=10_000, description="a template: the message for slack and teams"
+    )
     body: TemplateField | None = Field(None, description="a template of any shape, sent as JSON instead")
     headers: dict[Annotated[str, AfterValidator(_checked_header)], SecretStr] = Field(default_factory=dict)
     secret: SecretStr | None = Field(None, description="signs each request: header X-Penstock-Signature")
@@ -62,7 +64,6 @@ class WebhookConfig(BaseModel):
             raise ValueError("body stands alone: without text, and without format slack or teams")
         if self.text is not None and self.format == "json":
             raise ValueError("text needs format: slack or teams")
-        payload_of(self.format, self.text, self.body)
         return self
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, TypeVar
 
-from pydantic import PlainValidator
+from pydantic import AfterValidator, PlainValidator
 
 from penstock.actions.expressions.compile import Expression, compile_expression
 from penstock.actions.expressions.template import Template, compile_template
@@ -24,5 +24,12 @@ def _told(compile_: Callable[[object], Made]) -> Callable[[object], Made]:
     return compiled
 
 
+def _checked(text: str) -> str:
+    _told(compile_template)(text)
+    return text
+
+
 ExpressionField = Annotated[Expression, PlainValidator(_told(compile_expression))]
 TemplateField = Annotated[Template, PlainValidator(_told(compile_template))]
+TemplateText = Annotated[str, AfterValidator(_checked)]
+"""A template that is kept as text, to be compiled by who knows how its values are escaped."""
