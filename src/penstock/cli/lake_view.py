@@ -9,7 +9,7 @@ from penstock.cli.answer_view import Row, first_rows, rows_json, show_rows
 from penstock.cli.output import counted, out, right, show_table, text
 from penstock.config.units import show_size
 from penstock.lake.lake import Lake
-from penstock.lake.question import ask
+from penstock.lake.question import sample
 from penstock.lake.table import Change, Summary, Table
 
 _SAMPLE_ROWS = 5
@@ -46,9 +46,9 @@ def describe(lake: Lake, name: str) -> Described:
     table = lake.table(name)
     history = table.history(_HISTORY)
     writers = {*lake.writers(name), *(change.writer for change in history if change.writer)}
-    with ask(lake, f"FROM {sql_name(table.name)} LIMIT {_SAMPLE_ROWS}") as answer:
-        sample = first_rows(answer, _SAMPLE_ROWS).rows
-    return Described(table, table.summary(), answer.columns, sorted(writers), history, sample)
+    with sample(table, _SAMPLE_ROWS) as answer:
+        rows = first_rows(answer, 0).rows
+    return Described(table, table.summary(), answer.columns, sorted(writers), history, rows)
 
 
 def show_described(found: Described) -> None:

@@ -73,7 +73,7 @@ def _take_note(tables: dict[TableName, TableFiles], path: str, file: StoredFile)
         at = pieces.index(_QUERIES)
         table, (query, *inside) = _table(tables, TableName("/".join(pieces[:at]))), pieces[at + 1 :]
         table.writers.add(query)
-        if inside[:1] == [_LEDGER]:
+        if inside[:1] == [_LEDGER] and path.endswith(".json"):
             table.ledger.append((query, file))
 
 

@@ -25,6 +25,9 @@ from penstock.spark.start_plan import ClusterNow, StartPlan, plan_start
 
 OnDataLoss = Literal["stop", "continue"]
 
+_COMMITTED = {"kafka.isolation.level": "read_committed"}
+"""What a producer took back, a replay of dead letters for one, is no record, and our other consumers see none of it."""
+
 
 @dataclass(frozen=True)
 class KafkaSource:
@@ -52,6 +55,7 @@ def read_stream(session: SparkSession, source: KafkaSource, start: Offsets) -> D
 def read_range(session: SparkSession, source: KafkaSource, part: OffsetRange) -> DataFrame:
     """A few messages again, by their offsets."""
     options = {
+        **_COMMITTED,
         **java_client_options(source.settings),
         **_extra(source),
         "assign": json.dumps({part.partition.topic: [part.partition.partition]}),
@@ -108,6 +112,7 @@ def _fresh(admin: Admin, start: Moment, partitions: list[PartitionId]) -> Offset
 
 def _options(source: KafkaSource, start: Offsets) -> Mapping[str, str]:
     return {
+        **_COMMITTED,
         **java_client_options(source.settings),
         **_extra(source),
         **_subscription(source.topics),

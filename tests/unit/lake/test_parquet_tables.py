@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -8,8 +9,12 @@ import pytest
 
 from penstock.config import load_settings
 from penstock.errors import LakeUnavailable, QuestionRefused, TableNotFound, TableUnreadable
+from penstock.events.record import Offset, Partition, TopicName
+from penstock.kafka.offsets import PartitionId
 from penstock.lake.engine import Engine
 from penstock.lake.lake import Lake
+from penstock.spark.lake.ledger import Entry
+from penstock.spark.position import Position
 from tests.unit.lake.conftest import Ask
 
 Write = Callable[..., Path]
@@ -111,3 +116,18 @@ def test_a_file_that_goes_while_a_question_is_asked_is_worth_another_try(write: 
 
 def test_a_lake_that_is_not_there_has_no_tables(tmp_path: Path) -> None:
     assert Lake(load_settings(env={}, options={"lake": str(tmp_path / "none")}).settings).tables() == []
+
+
+def test_batches_of_the_ledgers_are_the_history(write: Write, lake: Lake, tmp_path: Path) -> None:
+    write("events/a.parquet", n=[1])
+    queries = tmp_path / "_penstock" / "events" / "queries" / "events.lake"
+    (queries / "ledger").mkdir(parents=True)
+    place = PartitionId(TopicName("events"), Partition(0))
+    for number in (1, 2):
+        entry = Entry(number, "owner", Position({place: Offset(number * 10)}, {TopicName("events"): "id"}))
+        (queries / "ledger" / f"{number:020}.json").write_bytes(entry.to_json())
+        os.utime(queries / "ledger" / f"{number:020}.json", (number, number))
+    (queries / "ledger" / "lock").touch()
+    (change,) = lake.table("events").history(1)
+    assert (change.number, change.what, change.writer) == (2, "batch up to events/0/20", "events.lake")
+    assert lake.writers("events") == ["events.lake"]
