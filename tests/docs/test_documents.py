@@ -18,7 +18,15 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "name",
-    ["README.md", "docs/kafka.md", "docs/schemas.md", "docs/pipelines.md", "docs/asking.md", "docs/actions-builtin.md"],
+    [
+        "README.md",
+        "docs/kafka.md",
+        "docs/schemas.md",
+        "docs/pipelines.md",
+        "docs/asking.md",
+        "docs/actions.md",
+        "docs/actions-builtin.md",
+    ],
 )
 def test_a_document_shows_what_really_happens(name: str, settings: Settings, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

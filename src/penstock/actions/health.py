@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+from prometheus_client import ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import CollectorRegistry
 
@@ -24,6 +25,7 @@ def serve_health(readings: Readings, port: int, host: str = "127.0.0.1") -> Call
     """Serve in threads of their own; the function that comes back ends that. PortInUse where another program has it."""
     registry = CollectorRegistry()
     registry.register(ActionMetrics(readings))
+    ProcessCollector(registry=registry)
     handler = type("Handler", (_Handler,), {"readings": staticmethod(readings), "registry": registry})
     try:
         server = ThreadingHTTPServer((host, port), handler)
