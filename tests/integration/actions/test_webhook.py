@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -47,7 +48,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("content-length", str(len(said)))
         self.end_headers()
-        self.wfile.write(said)
+        with contextlib.suppress(ConnectionError):
+            self.wfile.write(said)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's signature
         pass

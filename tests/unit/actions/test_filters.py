@@ -258,6 +258,7 @@ def test_events_without_the_wanted_text_are_dropped_by_their_bytes() -> None:
     assert chosen.may_match(ECE, b'{"category": "OWNER", "parameters": "{\\"tag\\": \\"pii\\"}"}')
     assert not chosen.may_match(ECE, b'{"category": "DOMAIN", "parameters": {"tag": "pii"}}')
     assert not chosen.may_match(ECE, b'{"category": "TAG", "parameters": {}}')
+    assert not chosen.may_match(ECE, '{"category": "TAG", "parameters": {}}'), "a payload may be text as well"  # type: ignore[arg-type] - as Avro may have it
     assert chosen.may_match(ECE, rb'{"category": "\u0054AG", "parameters": {}}'), "an escape may hide the text"
 
 

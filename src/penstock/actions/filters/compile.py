@@ -40,6 +40,8 @@ def compile_filter(
         filters.append(_item(compiler, item, ("filters", index)))
     if compiler.problems:
         raise ConfigError(compiler.problems)
+    if not filters:
+        return TypeFilter({}, otherwise=None)
     return filters[0] if len(filters) == 1 else AllOf(filters)
 
 

@@ -45,12 +45,12 @@ class TypeFilter:
         """The types that are named, unless others can match too."""
         return frozenset(self._by_type) if self._otherwise == () else None
 
-    def may_match(self, event_type: str, data: bytes) -> bool:
-        """Whether the texts that predicates ask for are in the message."""
+    def may_match(self, event_type: str, data: bytes | str) -> bool:
+        """Whether the texts that predicates ask for are in the message, whose payload may be text already."""
         if event_type not in self._screens:
             self._screens[event_type] = self._screen(event_type)
         look = self._screens[event_type]
-        return look is None or look(data)
+        return look is None or look(data.encode() if isinstance(data, str) else data)
 
     def _screen(self, event_type: str) -> Screen | None:
         predicates = self._by_type.get(event_type, self._otherwise)
@@ -58,7 +58,7 @@ class TypeFilter:
 
 
 class AllOf:
-    """Wants what every one of several filters wants; without any, everything."""
+    """Wants what every one of several filters wants."""
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self._filters = filters
