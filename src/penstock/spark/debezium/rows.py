@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -35,7 +35,8 @@ class DebeziumRows:
     ) -> None:
         self._reader = ShapeReader(registry, columns)
         self._placeholder = placeholder
-        self._shapes: dict[int, Shape] = {}
+        self._shapes: list[Shape] = []
+        self._prints: dict[int, int] = {}
         self._no_changes: set[int] = set()
         self._hopeless: dict[int, Terminal] = {}
         self._plan: _Plan | None = None
@@ -59,7 +60,7 @@ class DebeziumRows:
 
     def learn(self, messages: DataFrame) -> None:
         """As the protocol says."""
-        known = [*self._shapes, *self._no_changes, *self._hopeless]
+        known = [*self._prints, *self._no_changes, *self._hopeless]
         printed = messages.select("key", "value", fingerprint(F.col("key"), F.col("value")).alias(_PRINT))
         strange = printed.filter(F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*known))
         samples = strange.groupBy(_PRINT).agg(F.first(F.struct("key", "value")).alias("sample"))
@@ -79,37 +80,47 @@ class DebeziumRows:
         if shape.row is None:
             self._no_changes.add(number)
         else:
-            self._shapes[number] = shape
+            self._prints[number] = self._place(shape)
 
-    def _rows(self) -> dict[int, ShapeRows]:
-        numbered = enumerate(self._shapes.items())
-        return {number: ShapeRows(shape, index, self._placeholder) for index, (number, shape) in numbered}
+    def _place(self, shape: Shape) -> int:
+        """Where the shape is kept: with one that reads the same, if there is one; a truncate has no key of its own."""
+        for index, known in enumerate(self._shapes):
+            if shape in (known, replace(known, key=None, key_schema=None)):
+                return index
+        self._shapes.append(shape)
+        return len(self._shapes) - 1
+
+    def _rows(self) -> list[ShapeRows]:
+        return [ShapeRows(shape, index, self._placeholder) for index, shape in enumerate(self._shapes)]
+
+    def _is_of(self, shape: ShapeRows) -> Column:
+        return F.col(_PRINT).isin(*(number for number, index in self._prints.items() if index == shape.index))
 
     def _columns(self) -> T.StructType:
-        return united(shape.columns() for shape in self._rows().values())
+        return united(shape.columns() for shape in self._rows())
 
     def _planned(self) -> _Plan:
         shapes = self._rows()
         return _Plan(
-            [F.when(_is_of(number), shape.read()).alias(shape.read_column) for number, shape in shapes.items()],
-            [F.when(_is_of(number), shape.image()).alias(shape.image_column) for number, shape in shapes.items()],
+            [F.when(self._is_of(shape), shape.read()).alias(shape.read_column) for shape in shapes],
+            [F.when(self._is_of(shape), shape.image()).alias(shape.image_column) for shape in shapes],
             self._parsed(shapes).alias(PARSED),
             self._problem(shapes).alias(PROBLEM),
         )
 
-    def _parsed(self, shapes: dict[int, ShapeRows]) -> Column:
+    def _parsed(self, shapes: Sequence[ShapeRows]) -> Column:
         wanted = self._columns()
         found = F.lit(None).cast(self.schema)
-        for number, shape in shapes.items():
-            found = F.when(_is_of(number), shape.parsed(wanted)).otherwise(found)
+        for shape in shapes:
+            found = F.when(self._is_of(shape), shape.parsed(wanted)).otherwise(found)
         return found
 
-    def _problem(self, shapes: dict[int, ShapeRows]) -> Column:
+    def _problem(self, shapes: Sequence[ShapeRows]) -> Column:
         found = F.raise_error(F.lit(f"{UNKNOWN_SCHEMA} of Debezium"))
         for number, error in self._hopeless.items():
-            found = F.when(_is_of(number), problem(error.code, F.lit(error.message))).otherwise(found)
-        for number, shape in shapes.items():
-            found = F.when(_is_of(number), shape.problem()).otherwise(found)
+            found = F.when(F.col(_PRINT) == number, problem(error.code, F.lit(error.message))).otherwise(found)
+        for shape in shapes:
+            found = F.when(self._is_of(shape), shape.problem()).otherwise(found)
         return found
 
 
@@ -124,7 +135,3 @@ class _Plan:
     images: Sequence[Column]
     parsed: Column
     problem: Column
-
-
-def _is_of(number: int) -> Column:
-    return F.col(_PRINT) == number

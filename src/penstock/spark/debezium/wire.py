@@ -52,7 +52,7 @@ def from_connect(schema: Mapping[str, Any]) -> Wire:
         Wire(
             _CONNECT_KINDS.get(kind, kind),
             schema.get("name") or "",
-            schema.get("parameters") or {},
+            _telling(schema.get("parameters") or {}),
             from_connect(inner) if inner else None,
             tuple((each["field"], from_connect(each)) for each in schema.get("fields") or ()),
         )
@@ -88,7 +88,7 @@ class _Avro:
         made = Wire(
             schema.get("connect.type") or _AVRO_KINDS.get(kind, kind),
             schema.get("connect.name") or "",
-            schema.get("connect.parameters") or {},
+            _telling(schema.get("connect.parameters") or {}),
             self.wire(inner) if inner else None,
             tuple((each["name"], self.wire(each["type"])) for each in schema.get("fields") or ()),
         )
@@ -101,14 +101,25 @@ class _Avro:
 
 
 def without_logical_types(schema: Any) -> Any:  # noqa: ANN401 - as above
-    """An Avro schema whose values Spark gives as they are on the wire."""
+    """An Avro schema of the layout alone, whose values Spark gives as they are on the wire."""
     match schema:
         case list():
             return [without_logical_types(each) for each in schema]
         case dict():
-            return {key: without_logical_types(value) for key, value in schema.items() if key != "logicalType"}
+            return {key: without_logical_types(value) for key, value in schema.items() if _is_layout(key)}
         case _:
             return schema
+
+
+def _is_layout(key: str) -> bool:
+    return key not in {"logicalType", "default"} and not key.startswith("connect.")
+
+
+def _telling(parameters: Mapping[str, str]) -> Mapping[str, str]:
+    """The parameters that mean something: a length without a scale differs between snapshots and the log."""
+    length, scale = f"{_SOURCE}length", f"{_SOURCE}scale"
+    is_number = parameters.get(f"{_SOURCE}type", "").removeprefix("_") in {"NUMERIC", "DECIMAL"} and scale in parameters
+    return {key: text for key, text in parameters.items() if key not in {length, scale} or is_number}
 
 
 def _inherited(wire: Wire) -> Wire:
