@@ -25,6 +25,8 @@ app.command()(compact)
 
 LakeOption = Annotated[str | None, typer.Option(help="Where the tables are; default: the setting lake.")]
 
+_ROWS = 50
+_CHART_ROWS = 1000
 _CHART_WIDTH = 100
 
 
@@ -87,7 +89,9 @@ def show(
 @app.command()
 def query(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; tables by name, shop/orders as shop.orders.")],
-    limit: Annotated[int, typer.Option(min=0, help="Show at most so many rows; 0 shows all.")] = 50,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="Show at most so many rows, 0 for all; default 50, in a chart 1000.")
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Write all rows to this file, .csv or .parquet.")] = None,
     chart: Annotated[bool, typer.Option("--chart", help="Draw the numbers after the first column.")] = False,
     lake: LakeOption = None,
@@ -106,7 +110,8 @@ def query(
             count = write_answer(answer, output)
             out.print(f"wrote {counted(count, 'row')} to {text(output)}")
             return
-        found = first_rows(answer, limit)
+        most = limit if limit is not None else _CHART_ROWS if chart else _ROWS
+        found = first_rows(answer, most)
     if as_json:
         show_json(rows_json(answer.columns, found.rows))
     elif chart:
@@ -115,4 +120,4 @@ def query(
     else:
         show_rows(answer.columns, found.rows)
     if found.more:
-        err.print(f"[dim]these are the first {counted(limit, 'row')}; --limit 0 shows all, --output FILE writes all[/]")
+        err.print(f"[dim]these are the first {counted(most, 'row')}; --limit 0 shows all, --output FILE writes all[/]")
