@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from penstock.actions.builtin.webhook import Webhook, WebhookConfig
 from penstock.actions.builtin.webhook_http import retry_after
 from penstock.errors import TargetRefused, TargetUnavailable, UsageError
 from tests.action_context import context, event
+from tests.conftest import RunCommand
 
 
 class Receiver(ThreadingHTTPServer):
@@ -26,7 +28,7 @@ class Receiver(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer: tuple[int, dict[str, str], bytes] = (200, {}, b"ok")
-        self.drips = 0
+        self.answers: list[tuple[int, dict[str, str], bytes]] = []
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
 
     @property
@@ -42,7 +44,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.requests.append((self.path, headers, body))
-        status, extra, said = self.server.answer
+        status, extra, said = self.server.answers.pop(0) if self.server.answers else self.server.answer
         self.send_response(status)
         for name, value in extra.items():
             self.send_header(name, value)
@@ -151,6 +153,21 @@ def test_a_server_that_is_not_there_is_transient_and_the_secret_part_of_the_url_
     assert "s3cret" not in str(failure.value)
     shown = repr(WebhookConfig.model_validate({"url": receiver.url, "headers": {"a": "tok"}, "secret": "k3y"}))
     assert not [secret for secret in ("s3cret", "tok", "k3y") if secret in shown]
+
+
+def test_a_pipeline_tries_again_after_the_pause_and_keeps_what_is_refused(
+    receiver: Receiver, run_command: RunCommand, tmp_path: Path
+) -> None:
+    receiver.answers = [(429, {"retry-after": "0"}, b""), (503, {}, b""), (200, {}, b""), (400, {}, b"bad tag")]
+    action = {"type": "webhook", "config": {"url": receiver.url}}
+    options = {"retry_count": 2, "retry_backoff": 0.01, "failed_events_dir": str(tmp_path)}
+    (tmp_path / "hook.yaml").write_text(json.dumps({"name": "hook", "action": action, "options": options}))
+    (tmp_path / "events").write_text(f"{EVENT.as_json()}\n{EVENT.as_json()}\n")
+    ran = run_command("run", "hook.yaml", "--events", "events")
+    assert "1 done, 1 failed, 2 retried" in ran.err
+    assert len(receiver.requests) == 4
+    (failed,) = (tmp_path / "hook" / "failed_events.log").read_text().splitlines()
+    assert json.loads(failed)["error"]["message"].endswith("answers 400: bad tag")
 
 
 def test_a_huge_answer_is_not_read_to_its_end(receiver: Receiver) -> None:
