@@ -13,12 +13,13 @@ import duckdb
 import psutil
 import pyarrow as pa
 
-from penstock.errors import LakeUnavailable, PenstockError, QuestionRefused
+from penstock.errors import LakeUnavailable, PenstockError, QuestionRefused, TableUnreadable
 from penstock.lake.asked import Asked, TableRef, read_tree
 from penstock.lake.table import Rows
 
 _MEMORY_SHARE = 0.5
 _GONE = ("FileNotFoundError", "No such file", "NO_SUCH_KEY", "Path does not exist")
+_WHILE_READING = "reading the stream registered as"
 _SPILL = "20GB"
 _BATCH_ROWS = 10_000
 
@@ -131,6 +132,8 @@ def _refusal(error: Exception) -> PenstockError:
     lines = [line for line in str(error).splitlines() if line.strip()]
     if any(mark in lines[0] for mark in _GONE):
         return LakeUnavailable(lines[0], hint="a writer may have replaced a file meanwhile; ask again")
+    if _WHILE_READING in lines[0]:
+        return TableUnreadable(lines[0].partition("failed: ")[2], hint="remove or repair the file")
     return QuestionRefused("\n".join(lines), hint=_hint(error))
 
 
