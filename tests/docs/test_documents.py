@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
         "README.md",
         "docs/kafka.md",
         "docs/schemas.md",
+        "docs/catalog.md",
         "docs/pipelines.md",
         "docs/asking.md",
         "docs/actions.md",

@@ -34,7 +34,7 @@ def own_database(stack: Running) -> Iterator[Settings]:
     name = f"catalog_{uuid.uuid4().hex[:8]}"
     run(stack.settings, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     yield at_database(stack.settings, name)
-    run(stack.settings, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    run(stack.settings, sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -259,16 +260,18 @@ _events: st.SearchStrategy[list[Event]] = st.lists(
             (FILE_AUDIT, _files),
         )
     ),
-    max_size=12,
+    min_size=4,
+    max_size=10,
 )
 
 
+@pytest.mark.timeout(600)
 @settings(
-    max_examples=20,
+    max_examples=8 * int(os.environ.get("ROUNDS", "1")),
     deadline=None,
+    database=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-    database=None,
 )
 @given(events=_events, data=st.data())
 def test_any_order_batching_and_repetition_of_events_gives_the_same_tables(

@@ -1,7 +1,11 @@
 -- Datasets and what was said of them. Of two messages of the same moment, the one further on in Kafka counts.
 INSERT INTO dataset (urn, platform, name, origin, first_seen)
-SELECT urn, parts[1], parts[2], parts[3], first_seen FROM batch_dataset, LATERAL urn_parts(urn) AS parts
-ON CONFLICT (urn) DO UPDATE SET first_seen = EXCLUDED.first_seen WHERE EXCLUDED.first_seen < dataset.first_seen;
+SELECT urn, parts[1], parts[2], parts[3], first_seen FROM batch_dataset b, LATERAL urn_parts(urn) AS parts
+WHERE NOT EXISTS (SELECT FROM dataset d WHERE d.urn = b.urn)
+ON CONFLICT DO NOTHING;
+
+UPDATE dataset d SET first_seen = b.first_seen FROM batch_dataset b
+WHERE d.urn = b.urn AND b.first_seen < d.first_seen;
 
 INSERT INTO observed_value
 SELECT DISTINCT ON (digest) digest, value FROM batch_observation

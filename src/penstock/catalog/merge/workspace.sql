@@ -24,6 +24,6 @@ CREATE TEMP TABLE IF NOT EXISTS batch_rewritten (
 ) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS batch_said (
     urn text NOT NULL, aspect text NOT NULL, source text NOT NULL, rank smallint NOT NULL,
-    seen_at timestamptz NOT NULL, value jsonb NOT NULL
+    seen_at timestamptz NOT NULL, value jsonb NOT NULL, PRIMARY KEY (urn, aspect, source)
 ) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS batch_job (LIKE job_execution) ON COMMIT DELETE ROWS;

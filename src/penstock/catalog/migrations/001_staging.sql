@@ -12,34 +12,29 @@ CREATE FUNCTION is_dataset_urn(urn text) RETURNS boolean LANGUAGE sql IMMUTABLE 
 
 CREATE DOMAIN dataset_urn AS text CHECK (is_dataset_urn(VALUE));
 
-CREATE FUNCTION are_short_texts(list jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-    jsonb_typeof(list) = 'array' AND NOT EXISTS (
-        SELECT FROM jsonb_array_elements(CASE jsonb_typeof(list) WHEN 'array' THEN list ELSE '[]' END) AS item
-        WHERE jsonb_typeof(item) <> 'string' OR octet_length(item #>> '{}') NOT BETWEEN 1 AND 400
-    );
+-- The elements of a list; one null for what is no list, so that it fails every check.
+CREATE FUNCTION elements_of(list jsonb) RETURNS SETOF jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
+    jsonb_array_elements(CASE jsonb_typeof(list) WHEN 'array' THEN list ELSE '[null]' END);
 
-CREATE FUNCTION are_dataset_urns(list jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-    jsonb_typeof(list) = 'array' AND NOT EXISTS (
-        SELECT FROM jsonb_array_elements(CASE jsonb_typeof(list) WHEN 'array' THEN list ELSE '[]' END) AS item
-        WHERE jsonb_typeof(item) <> 'string' OR NOT is_dataset_urn(item #>> '{}')
-    );
+CREATE FUNCTION are_short_texts(list jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (
+    SELECT list IS NULL OR coalesce(bool_and(jsonb_typeof(item) = 'string' AND octet_length(item #>> '{}') BETWEEN 1 AND 400), true)
+    FROM elements_of(list) AS item);
 
-CREATE FUNCTION are_owners(list jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-    jsonb_typeof(list) = 'array' AND NOT EXISTS (
-        SELECT FROM jsonb_array_elements(CASE jsonb_typeof(list) WHEN 'array' THEN list ELSE '[]' END) AS item
-        WHERE coalesce(jsonb_typeof(item -> 'owner'), '') <> 'string' OR coalesce(jsonb_typeof(item -> 'type'), '') <> 'string'
-            OR octet_length(item ->> 'owner') NOT BETWEEN 1 AND 400 OR octet_length(item ->> 'type') NOT BETWEEN 1 AND 100
-    );
+CREATE FUNCTION are_dataset_urns(list jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (
+    SELECT list IS NULL OR coalesce(bool_and(jsonb_typeof(item) = 'string' AND is_dataset_urn(item #>> '{}')), true)
+    FROM elements_of(list) AS item);
 
-CREATE FUNCTION are_fields(list jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-    jsonb_typeof(list) = 'array' AND NOT EXISTS (
-        SELECT FROM jsonb_array_elements(CASE jsonb_typeof(list) WHEN 'array' THEN list ELSE '[]' END) AS item
-        WHERE coalesce(jsonb_typeof(item -> 'path'), '') <> 'string' OR coalesce(jsonb_typeof(item -> 'type'), '') <> 'string'
-            OR coalesce(jsonb_typeof(item -> 'nullable'), '') <> 'boolean' OR item ->> 'path' = ''
-        UNION ALL
-        SELECT FROM jsonb_array_elements(CASE jsonb_typeof(list) WHEN 'array' THEN list ELSE '[]' END) AS item
-        GROUP BY item ->> 'path' HAVING count(*) > 1
-    );
+CREATE FUNCTION are_owners(list jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (
+    SELECT list IS NULL OR coalesce(bool_and(coalesce(
+        jsonb_typeof(item -> 'owner') = 'string' AND octet_length(item ->> 'owner') BETWEEN 1 AND 400
+        AND jsonb_typeof(item -> 'type') = 'string' AND octet_length(item ->> 'type') BETWEEN 1 AND 100, false)), true)
+    FROM elements_of(list) AS item);
+
+CREATE FUNCTION are_fields(list jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (
+    SELECT list IS NULL OR coalesce(bool_and(coalesce(
+        jsonb_typeof(item -> 'path') = 'string' AND item ->> 'path' <> '' AND jsonb_typeof(item -> 'type') = 'string'
+        AND jsonb_typeof(item -> 'nullable') = 'boolean', false)), true) AND count(DISTINCT item ->> 'path') = count(*)
+    FROM elements_of(list) AS item);
 
 CREATE TABLE stg_kafka_gobblin_compaction (
     cluster word_text NOT NULL,

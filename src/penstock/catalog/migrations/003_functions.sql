@@ -52,11 +52,14 @@ BEGIN ATOMIC
 END;
 
 -- The words of a name: PageViewEvent is found by itself and by each of page, view and event.
-CREATE FUNCTION words_of(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT plain || ' ' || regexp_replace(plain, '([a-z0-9])([A-Z])', '\1 \2', 'g')
-    FROM (SELECT regexp_replace(left(name, 200000), '[][!-/:-@\\^_`{|}~]+', ' ', 'g') AS plain) AS cleaned;
-END;
+CREATE FUNCTION words_of(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    plain text := translate(left(name, 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32));
+BEGIN
+    RETURN CASE WHEN plain ~ '[a-z0-9][A-Z]' THEN plain || ' ' || regexp_replace(plain, '([a-z0-9])([A-Z])', '\1 \2', 'g')
+                ELSE plain END;
+END
+$$;
 
 -- What a dataset is found by: its name first, then tags, owners, fields and its description.
 CREATE FUNCTION search_words(name text, tags text, owners text, fields text) RETURNS tsvector

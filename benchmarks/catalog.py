@@ -1,0 +1,234 @@
+"""The catalog at 10 thousand and at 1 million datasets: the cost of a merge, how long a search takes, and COPY."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+from pydantic import SecretStr
+
+from penstock.catalog.database import Database
+from penstock.catalog.find.search import search
+from penstock.catalog.intake import take
+from penstock.catalog.staging.rows import StagedRow, as_tuple
+from penstock.catalog.staging.tables import COMPACTION, METADATA_CHANGE, ORIGIN, TableName
+from penstock.config import Settings, load_settings
+from penstock.events.record import Offset, Origin, Partition, TopicName
+
+SMALL, LARGE = 10_000, int(os.environ.get("DATASETS", "1000000"))
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+BATCH = 2_000
+MOST_GROWTH = 2.0
+MOST_SECONDS = 0.1
+OF_COPY = 0.3
+
+WORDS = ("page view", "event", "member", "orders 4711", "jane", "pii", "hive", "field orders", "t77 member")
+
+# Datasets as if they had come through events: names of some words, ten fields, an owner, some with a tag, a load each.
+# Their search words are put together as text, which is much cheaper than taking them from names.
+FILL = r"""
+INSERT INTO dataset (urn, platform, name, origin, first_seen)
+SELECT 'urn:li:dataset:(urn:li:dataPlatform:hive,' || name || ',PROD)', 'hive', name, 'PROD', to_timestamp(n)
+FROM generate_series(1, {count}) AS n, LATERAL (SELECT concat(
+    (ARRAY['tracking', 'sales', 'ads', 'jobs', 'member'])[1 + n % 5], '.',
+    (ARRAY['page_view', 'orders', 'click', 'session', 'invite'])[1 + n / 7 % 5],
+    (ARRAY['_event', '_daily', '_raw'])[1 + n / 3 % 3], '_t', n % 997, '_', n) AS name) AS named;
+INSERT INTO dataset_owner SELECT urn, 'change',
+    'urn:li:corpuser:' || (ARRAY['jane', 'joe', 'ann'])[1 + abs(hashtext(urn)) % 3], 'DATAOWNER', first_seen FROM dataset;
+INSERT INTO dataset_tag SELECT urn, 'change', 'urn:li:tag:pii' FROM dataset WHERE hashtext(urn) % 10 = 0;
+INSERT INTO dataset_search
+SELECT urn, concat('hive:1A ', replace(translate(name, '._', '  '), ' ', ':2A '), ':2A ', substr(owner, 17),
+    ':3C corpuser:2C field:4D 1:5D 2:6D 3:7D 4:8D', CASE WHEN tag IS NOT NULL THEN ' tag:2B pii:3B' END)::tsvector
+FROM dataset d JOIN dataset_owner USING (urn) LEFT JOIN dataset_tag USING (urn);
+INSERT INTO observed_value SELECT sha256(convert_to(v::text, 'UTF8')), v FROM (SELECT jsonb_agg(jsonb_build_object(
+    'path', 'field_' || f, 'type', 'string', 'nullable', true)) AS v FROM generate_series(1, 10) AS f) AS x;
+INSERT INTO dataset_schema SELECT urn, 'change', 1, value, '{{"added": [], "removed": [], "modified": []}}', digest, first_seen
+FROM dataset, observed_value;
+INSERT INTO observation SELECT urn, 'schema', 'change', first_seen, digest, NULL, 'fill', 0, 0
+FROM dataset, observed_value;
+INSERT INTO dataset_load_status (urn, cluster, operation_type, partition_grain, partition_expr, record_count, log_time,
+    kafka_topic, kafka_partition, kafka_offset)
+SELECT urn, 'c1', 'compact', 'daily', '2016/07/01', 1, first_seen, 'fill', 0, 0 FROM dataset;
+"""
+
+
+@contextmanager
+def catalog(count: int) -> Iterator[Database]:
+    """A catalog with so many datasets, in a database that is dropped afterwards."""
+    settings, name = load_settings().settings, f"bench_{uuid.uuid4().hex[:8]}"
+    administer(settings, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    try:
+        with Database(at_database(settings, name)) as database:
+            fill(at_database(settings, name), count)
+            yield database
+    finally:
+        administer(settings, sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
+
+
+def at_database(settings: Settings, name: str) -> Settings:
+    """The same server, another database."""
+    url = urlsplit(settings.database.get_secret_value())
+    return settings.model_copy(update={"database": SecretStr(urlunsplit(url._replace(path=f"/{name}")))})
+
+
+def administer(settings: Settings, statement: sql.Composed) -> None:
+    """Run a statement outside of every transaction."""
+    with psycopg.connect(settings.database.get_secret_value(), autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def fill(settings: Settings, count: int) -> None:
+    """Make the datasets, and let PostgreSQL look at them as autovacuum would."""
+    with psycopg.connect(settings.database.get_secret_value(), autocommit=True) as connection:
+        connection.execute("SET search_path = catalog")
+        connection.execute(FILL.format(count=count).encode())
+        connection.execute("VACUUM ANALYZE")
+
+
+def sampled(database: Database, number: int) -> list[str]:
+    """As many datasets as a batch has, others in each round."""
+    query = "SELECT urn FROM dataset WHERE platform = 'hive' ORDER BY hashtext(urn || %s) LIMIT %s"
+    with database.transaction() as connection:
+        return [urn for (urn,) in connection.execute(query, [str(number), BATCH])]
+
+
+def change(urn: str, number: int, index: int) -> StagedRow:
+    """A metadata change event."""
+    fields = [{"path": f"field_{item}_{number}", "type": "string", "nullable": True} for item in range(10)]
+    values = {
+        "urn": urn,
+        "change_type": "UPSERT",
+        "schema_fields": json.dumps(fields),
+        "owners": json.dumps([{"owner": f"urn:li:corpuser:u{number}", "type": "DATAOWNER"}]),
+        "log_event_time": 2_000_000_000_000 + number,
+    }
+    return StagedRow(origin("changes", number * BATCH + index), values)
+
+
+def loads(urns: Sequence[str], number: int) -> list[StagedRow]:
+    """Compactions of known and unknown partitions."""
+    return [
+        StagedRow(
+            origin("loads", number * BATCH + index),
+            {
+                "cluster": "c1",
+                "dataset": f"/data/{urn[41:-6]}",
+                "partition_type": "daily",
+                "partition_name": f"2016/07/{number % 28 + 1:02}",
+                "record_count": 1000 + index,
+                "late_record_count": 0,
+                "job_context": "Gobblin:CompactionRecordCounts",
+                "project_name": "project",
+                "flow_name": "flow",
+                "job_name": "job",
+                "flow_exec_id": number,
+                "log_event_time": 1_468_108_800_000 + number,
+            },
+        )
+        for index, urn in enumerate(urns)
+    ]
+
+
+def origin(topic: str, offset: int) -> Origin:
+    """A place in Kafka."""
+    return Origin(TopicName(topic), Partition(0), Offset(offset))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long it takes."""
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def merge_seconds(database: Database, table: TableName, rows: Sequence[StagedRow]) -> float:
+    """How long a batch takes into staging and merged."""
+    return seconds(lambda: take(database, table, rows))
+
+
+def copy_seconds(database: Database, rows: Sequence[StagedRow]) -> float:
+    """How long bare COPY of the same rows takes into a table like the staging table."""
+    columns = list(rows[0].values)
+    with database.transaction() as connection:
+        connection.execute(f"CREATE TABLE bare_{COMPACTION} (LIKE {COMPACTION} INCLUDING ALL)".encode())
+    names = ", ".join((*columns, *ORIGIN))
+
+    def copy() -> None:
+        command = f"COPY bare_{COMPACTION} ({names}) FROM STDIN".encode()
+        with database.transaction() as connection, connection.cursor() as cursor, cursor.copy(command) as sink:
+            for row in rows:
+                sink.write_row(as_tuple(row, columns))
+
+    took = seconds(copy)
+    with database.transaction() as connection:
+        connection.execute(f"DROP TABLE bare_{COMPACTION}".encode())
+    return took
+
+
+def main() -> int:
+    """Print the figures; 1 if one of them misses its goal."""
+    with catalog(SMALL) as small, catalog(LARGE) as large:
+        return max(compare_merges(small, large), compare_copy(small), time_searches(large))
+
+
+def compare_merges(small: Database, large: Database) -> int:
+    """The same batches into both, in turn."""
+    took: dict[tuple[str, str], list[float]] = {}
+    for number in range(ROUNDS + 1):
+        for name, database in (("small", small), ("large", large)):
+            urns = sampled(database, number)
+            batches = {
+                "changes": (METADATA_CHANGE, [change(urn, number, index) for index, urn in enumerate(urns)]),
+                "loads": (COMPACTION, loads(urns, number)),
+            }
+            for kind, (table, rows) in batches.items():
+                spent = merge_seconds(database, table, rows)
+                if number:
+                    took.setdefault((kind, name), []).append(spent)
+    missed = 0
+    for kind in ("changes", "loads"):
+        before, after = (statistics.median(took[kind, name]) for name in ("small", "large"))
+        told = (f"{spent * 1000:,.0f} ms among {size:,}" for spent, size in ((before, SMALL), (after, LARGE)))
+        print(f"  a batch of {BATCH:,} {kind}: {', '.join(told)}")
+        print(f"  ratio {after / before:.2f}, goal {MOST_GROWTH:.2f} at most")
+        missed |= after / before > MOST_GROWTH
+    return missed
+
+
+def compare_copy(database: Database) -> int:
+    """Events a second into staging and merged, against bare COPY of the same rows."""
+    ratios, rates = [], []
+    urns = sampled(database, 0)
+    for number in range(100, 100 + ROUNDS):
+        rows = [row for part in range(5) for row in loads(urns, number * 5 + part)]
+        bare, ours = copy_seconds(database, rows), merge_seconds(database, COMPACTION, rows)
+        ratios.append(bare / ours)
+        rates.append(len(rows) / ours)
+    ratio = statistics.median(ratios)
+    print(f"  {statistics.median(rates):,.0f} loads/s staged and merged, {ratio:.2f} of bare COPY, goal {OF_COPY:.2f}")
+    return int(ratio < OF_COPY)
+
+
+def time_searches(database: Database) -> int:
+    """Every search a few times; the slowest of the medians counts."""
+    slowest = 0.0
+    with database.transaction() as connection:
+        for words in WORDS:
+            spent = statistics.median(seconds(lambda text=words: search(connection, text)) for _ in range(ROUNDS))
+            print(f"  search {words!r:<22} {spent * 1000:>6.1f} ms")
+            slowest = max(slowest, spent)
+    print(f"  slowest {slowest * 1000:.0f} ms among {LARGE:,}, goal {MOST_SECONDS * 1000:.0f} ms at most")
+    return int(slowest > MOST_SECONDS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
