@@ -19,8 +19,8 @@ from penstock.kafka.producer import Producer
 from penstock.kafka.span import find_span, read_span
 from penstock.kafka.topics import ensure_topic
 
-LETTERS = 4_000
-SHORT = 3
+LETTERS = 3_000
+SHORT = 2
 PATIENCE = 120.0
 
 
