@@ -203,7 +203,7 @@ class EventPath:
     def _end(self, error: BaseException) -> None:
         """End the pipeline, unless it is ending and the event only did not get its turn any more."""
         if not (self._halt.is_set and isinstance(error, Transient)):
-            self._tracker.stop()
+            self._tracker.stop(at_once=True)
             self._halt.fail(error)
 
     def _warn_unless_known(self, answer: object) -> None:

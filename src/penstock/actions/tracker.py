@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Condition, Lock
 from time import monotonic
@@ -14,17 +14,31 @@ from penstock.kafka.offsets import Offsets, PartitionId
 class Window:
     """The events of one partition that were read and are not yet done, in order, while this process has it.
 
-    Once it is closed no more work on it begins, and once it is gone nothing of it counts. A partition that goes and
-    comes back gets a new window, so whatever belongs to the old one can do no harm.
+    Once it is closed no more work on it begins, except on `awaited` events, and once it is gone nothing of it counts.
+    A partition that goes and comes back gets a new window, so whatever belongs to the old one can do no harm.
     """
 
-    __slots__ = ("_done", "_open", "_unfinished", "closed", "gone", "partition", "working")
+    __slots__ = (
+        "_done",
+        "_open",
+        "_unfinished",
+        "awaited",
+        "closed",
+        "gone",
+        "last",
+        "partition",
+        "put_off",
+        "working",
+    )
 
     def __init__(self, partition: PartitionId) -> None:
         self.partition = partition
         self.closed = False
         self.gone = False
         self.working = 0
+        self.last = Offset(-1)
+        self.put_off: set[Offset] = set()
+        self.awaited: set[Offset] = set()
         self._unfinished: deque[Offset] = deque()
         self._done: set[Offset] = set()
         self._open = Offset(0)
@@ -52,6 +66,13 @@ class Window:
         """Whether an event of this offset was read and is not done."""
         unfinished = self._unfinished
         return bool(unfinished) and unfinished[0] <= offset < self._open and offset not in self._done
+
+    def close(self, in_work: set[Offset]) -> None:
+        """Begin nothing more, except events before one that was begun, which would be repeated otherwise."""
+        if not self.closed:
+            self.closed = True
+            before = {offset for offset in self._unfinished if offset < self.last}
+            self.awaited = before - self._done - self.put_off - in_work
 
     @property
     def offset(self) -> Offset:
@@ -91,6 +112,7 @@ class Tracker:
                 window = found.get(slot)
                 if window is None:
                     window = found[slot] = self._windows.setdefault(slot, Window(PartitionId(*slot)))
+                    window.closed |= self._stopped
                 window.receive(record.offset)
             self.held += len(records)
         return found
@@ -98,8 +120,13 @@ class Tracker:
     def begin(self, window: Window, record: ConsumerRecord) -> bool:
         """Whether work on an event may begin: not after its partition went, or after `stop`."""
         with self._lock:
-            if window.closed or self._stopped:
-                return False
+            offset = record.offset
+            if window.closed:
+                if offset not in window.awaited:
+                    return False
+                window.awaited.remove(offset)
+            elif offset > window.last:
+                window.last = offset
             window.working += 1
             self._in_work[id(record)] = (record, monotonic())
             return True
@@ -111,6 +138,8 @@ class Tracker:
             del self._in_work[id(record)]
             if done:
                 self._finish(window, record.offset)
+            else:
+                window.put_off.add(record.offset)
             if self._waiting:
                 self._changed.notify_all()
 
@@ -125,6 +154,7 @@ class Tracker:
             window = self._windows.get((origin.topic, origin.partition))
             if window is None or not window.holds(origin.offset):
                 return False
+            window.put_off.discard(origin.offset)
             self._finish(window, origin.offset)
             self._changed.notify_all()
             return True
@@ -136,28 +166,32 @@ class Tracker:
             return {window.partition: window.offset for window in self._windows.values()}
 
     def close(self, partitions: Iterable[PartitionId], timeout: float) -> Offsets:
-        """Begin nothing more of these partitions, wait for what is in work, and forget them; how far they came."""
+        """Begin nothing new of these partitions, wait for what is in work, and forget them; how far they came."""
         with self._lock:
             windows = [self._windows[partition] for partition in partitions if partition in self._windows]
-            for window in windows:
-                window.closed = True
-            self._wait_for(lambda: not any(window.working for window in windows), timeout)
+            self._close(windows)
+            self._wait_for(lambda: not any(window.working or window.awaited for window in windows), timeout)
             for window in windows:
                 window.gone = True
+                window.awaited.clear()
                 self.held -= len(window)
                 del self._windows[window.partition]
             return {window.partition: window.offset for window in windows}
 
-    def stop(self) -> None:
-        """Begin nothing more at all."""
+    def stop(self, *, at_once: bool = False) -> None:
+        """Begin nothing new at all; `at_once`, not even what stands before something that was begun."""
         with self._lock:
             self._stopped = True
+            self._close(self._windows.values())
+            if at_once:
+                for window in self._windows.values():
+                    window.awaited.clear()
             self._changed.notify_all()
 
     def wait_idle(self, timeout: float) -> bool:
-        """Wait until nothing is in work; whether that is so."""
+        """Wait until nothing is in work, and nothing awaited; whether that is so."""
         with self._lock:
-            return self._wait_for(lambda: not self._in_work, timeout)
+            return self._wait_for(lambda: not self._in_work and not self._is_awaiting(), timeout)
 
     def wait_room(self, limit: int, timeout: float) -> bool:
         """Wait until fewer events than `limit` are held; whether that is so."""
@@ -169,6 +203,16 @@ class Tracker:
         with self._lock:
             now = monotonic()
             return [(record.origin, now - since) for record, since in self._in_work.values()]
+
+    def _close(self, windows: Iterable[Window]) -> None:
+        in_work: dict[tuple[str, int], set[Offset]] = defaultdict(set)
+        for record, _ in self._in_work.values():
+            in_work[record.topic, record.partition].add(record.offset)
+        for window in windows:
+            window.close(in_work[window.partition])
+
+    def _is_awaiting(self) -> bool:
+        return any(window.awaited for window in self._windows.values())
 
     def _wait_for(self, state: Callable[[], bool], timeout: float) -> bool:
         """Wait for a state; that somebody waits is counted, since telling nobody costs every event."""

@@ -142,3 +142,46 @@ def test_many_threads_leave_no_event_behind(seed: int) -> None:
     for thread in threads:
         thread.join()
     assert (tracker.held, tracker.offsets()) == (0, {HERE: 400})
+
+
+def test_what_stands_before_an_event_that_was_begun_may_still_begin_when_its_partition_goes() -> None:
+    tracker = Tracker()
+    records = [record(offset) for offset in range(5)]
+    window = tracker.receive(records)[TOPIC, 0]
+    for number in (0, 3):
+        assert tracker.begin(window, records[number])
+    tracker.end(window, records[3], done=True)
+    closed: list[object] = []
+    closing = threading.Thread(target=lambda: closed.append(tracker.close([HERE], 5)))
+    closing.start()
+    while not window.closed:
+        time.sleep(0.001)
+    assert not tracker.begin(window, records[4]), "nothing new begins"
+    for number in (1, 2):
+        assert tracker.begin(window, records[number]), "or 3 would be done again"
+        assert not tracker.begin(window, records[number])
+        tracker.end(window, records[number], done=True)
+    assert not closed
+    tracker.end(window, records[0], done=True)
+    closing.join(5)
+    assert closed == [{HERE: 4}]
+
+
+def test_events_that_were_put_off_are_not_awaited() -> None:
+    tracker = Tracker()
+    for offset in range(3):
+        work(tracker, record(offset), done=offset == 2)
+    tracker.stop()
+    assert tracker.wait_idle(0)
+    assert tracker.close([HERE], 5) == {HERE: 0}
+
+
+def test_a_pipeline_that_fails_begins_nothing_more() -> None:
+    tracker = Tracker()
+    records = [record(0), record(1)]
+    window = tracker.receive(records)[TOPIC, 0]
+    assert tracker.begin(window, records[1])
+    tracker.stop(at_once=True)
+    assert not tracker.begin(window, records[0])
+    tracker.end(window, records[1], done=True)
+    assert tracker.wait_idle(0)
