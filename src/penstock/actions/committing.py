@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from math import inf
 from time import monotonic
 
 from penstock.actions.halt import Halt
@@ -29,7 +30,7 @@ class Commits:
 
     def __init__(self, source: KafkaSource, reader: Reader, tracker: Tracker, halt: Halt) -> None:
         self._how, every = source.commits
-        self._every = every if self._how != "interval" else None
+        self._every = inf if self._how == "interval" else every
         self._seconds = source.commit_interval if self._how == "interval" else _AT_LEAST_EVERY_SECONDS
         self._reader = reader
         self._tracker = tracker
@@ -37,11 +38,11 @@ class Commits:
         self._last = monotonic()
 
     def commit_if_due(self) -> None:
-        """Commit, if enough was done or enough time has passed since the last time."""
-        finished = self._tracker.finished
-        if not finished:
-            return
-        if (self._every is not None and finished >= self._every) or monotonic() - self._last >= self._seconds:
+        """Commit, if enough was done or enough time has passed since the last time.
+
+        With the time goes also what the broker refused before, though nothing was done since.
+        """
+        if self._tracker.finished >= self._every or monotonic() - self._last >= self._seconds:
             self._commit()
 
     def _commit(self) -> None:
