@@ -220,7 +220,7 @@ def test_partitions_that_go_are_finished_and_committed_first(
     seen: list[int] = []
 
     def act(event: EventEnvelope) -> None:
-        time.sleep(0.005)
+        time.sleep(0.02)
         seen.append(event.event.version)
 
     options, goes_on = {"concurrency": 4}, {"start": "committed"}
