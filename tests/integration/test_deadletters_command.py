@@ -170,7 +170,11 @@ def test_a_record_that_several_sinks_refused_goes_back_once(
 ) -> None:
     refuse(b"one", b"two")
     refuse(b"one", b"two")
-    assert run_command("deadletters", "replay", "--letters", box, "--yes").code == 0
+    assert run_command("deadletters", "replay", "--letters", box, "--yes").lines == [
+        f"2 letters to send to {topic}",
+        "2 letters left out, of the same records as others",
+        "replayed 2 letters",
+    ]
     assert [record.value for record in held(settings, topic)] == [b"one", b"two"]
     assert "4 letters left out" in run_command("deadletters", "replay", "--letters", box, "--yes").out
     assert len(held(settings, topic)) == 2

@@ -156,6 +156,8 @@ def _tell(plan: Tally, what: str) -> None:
         out.print(f"{counted(count, 'letter')} {what} to {text(topic)}")
     if plan.before:
         out.print(f"{counted(plan.before, 'letter')} left out, replayed before; [bold]--again[/] sends them once more")
+    if plan.same:
+        out.print(f"{counted(plan.same, 'letter')} left out, of the same records as others")
     if not plan.total and not plan.before:
         out.print("no letters are meant; [bold]penstock deadletters list[/] shows what is there")
 

@@ -52,10 +52,14 @@ class Order:
 
 @dataclass
 class Tally:
-    """How many letters go, or went, to each topic, and how many were left out, their record having been sent before."""
+    """How many letters go, or went, to each topic, and how many were left out.
+
+    `before` counts those whose record was replayed before, `same` those whose record goes with another letter.
+    """
 
     sent: Counter[str] = field(default_factory=Counter)
     before: int = 0
+    same: int = 0
     records: set[Origin] = field(default_factory=set, repr=False)
 
     @property
@@ -112,11 +116,13 @@ def _key(value: bytes | None, field: str | None) -> bytes | None:
 
 def _count(tally: Tally, letter: DeadLetter, order: Order, marks: Marks) -> bool:
     """Whether a letter is to be sent."""
-    is_first = letter.record not in tally.records
-    tally.records.add(letter.record)
-    if not is_first or (marks.of(letter) is not None and not order.again):
+    if marks.of(letter) is not None and not order.again:
         tally.before += 1
         return False
+    if letter.record in tally.records:
+        tally.same += 1
+        return False
+    tally.records.add(letter.record)
     tally.sent[order.target(letter)] += 1
     return True
 
