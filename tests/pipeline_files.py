@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 from penstock.config import Settings
 from penstock.config.yaml_file import read_yaml
 from penstock.errors import PenstockError
-from penstock.kafka.consumer import Consumer, ConsumerRecord
+from penstock.events.record import ConsumerRecord
+from penstock.kafka.span import find_span, read_span
 from penstock.pipelines.driver import Driver
 from penstock.pipelines.pipeline import read_pipelines
 
@@ -61,9 +62,8 @@ class PipelineFiles:
             thread.join()
 
     def records(self, topic: str) -> list[ConsumerRecord]:
-        """Everything in a topic."""
-        with Consumer(topic, start="earliest", timeout=3, settings=self.settings, key_type="string") as consumer:
-            return list(consumer)
+        """Everything in a topic, undecoded."""
+        return list(read_span(self.settings, find_span(self.settings, [topic])))
 
 
 def kafka_source(topic: str, **config: Any) -> dict[str, Any]:

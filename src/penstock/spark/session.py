@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,16 @@ _DEFAULTS: Mapping[str, str] = {
     # Kafka is written through the second version of Spark's sources, which alone reports observed counts.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
     "spark.sql.streaming.numRecentProgressUpdates": "20",
+    # What Spark remembers of past work, for pages that nobody sees: a driver runs for months.
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "10000",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # So many folders a task writes to at a time without sorting its rows first.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
     # A batch is committed by the ledger, so its tasks may put their files in place at once.
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
@@ -88,7 +98,8 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
 
 
 def _quieten() -> None:
-    """PySpark prints every failure as a screenful of JSON; ours says the same in a line."""
+    """PySpark prints every failure as a screenful of JSON, Py4J as a trace; ours says the same in a line."""
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
 

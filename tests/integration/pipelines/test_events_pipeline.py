@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 import pytest
@@ -15,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from penstock.kafka.options import client_options
 from penstock.kafka.topics import ensure_topic
-from penstock.schemas import connect_registry
+from penstock.schemas import AvroCodec, connect_registry
 from tests.conftest import RunCommand, Running
 from tests.integration.conftest import Fill
 from tests.pipeline_files import (
@@ -70,10 +71,11 @@ def ran(spark: SparkSession, stack: Running, tmp_path_factory: pytest.TempPathFa
 
 
 def test_the_avro_topic_has_every_good_event_with_its_key_and_origin(ran: Ran) -> None:
-    records = ran.files.records(f"{NAME}-avro")
-    assert {record.value["User_ID"] for record in records} == {f"u-{number}" for number in range(GOOD)}
-    assert all(record.has_schema and record.key == record.value["User_ID"] for record in records)
-    assert {record.value["Server_Date"] for record in records} == {"2026-03-01", "2026-03-02"}
+    records, codec = ran.files.records(f"{NAME}-avro"), AvroCodec(connect_registry(ran.files.settings))
+    events: list[Any] = [codec.decode(record.value) for record in records]
+    assert {event["User_ID"] for event in events} == {f"u-{number}" for number in range(GOOD)}
+    assert [record.key.decode() for record in records] == [event["User_ID"] for event in events]
+    assert {event["Server_Date"] for event in events} == {"2026-03-01", "2026-03-02"}
     origins = [headers_of(record)["penstock.origin"] for record in records]
     assert sorted(origins) == sorted(f"{NAME}/{number % 2}/{number // 2}" for number in range(GOOD))
     assert {headers_of(record)["app"] for record in records} == {"shop"}
@@ -104,7 +106,7 @@ def test_what_was_refused_is_kept_with_its_reason(ran: Ran) -> None:
     assert set(letters) == {value for value, _ in BAD}
     for value, code in BAD:
         headers = headers_of(letters[value])
-        assert letters[value].key == "own key"
+        assert letters[value].key == b"own key"
         assert headers["app"] == "shop"
         assert headers["penstock.error.code"] == code
         assert headers["penstock.pipeline"] == NAME
@@ -119,7 +121,7 @@ def test_the_group_of_the_pipelines_name_shows_its_progress(ran: Ran, run_comman
 
 
 def test_the_last_heartbeat_of_each_query_tells_how_it_ended(ran: Ran) -> None:
-    beats = {record.key: json.loads(record.value) for record in ran.files.records("penstock.heartbeats")}
+    beats = {record.key.decode(): json.loads(record.value) for record in ran.files.records("penstock.heartbeats")}
     for sink in (f"kafka-{NAME}-avro", "lake-parquet", "lake-delta"):
         beat = beats[f"{NAME}.{sink}"]
         assert (beat["stage"], beat["lag"], beat["owner"]) == ("finished", 0, "team events")

@@ -28,7 +28,7 @@ from tests.pipeline_files import PipelineFiles, event, kafka_sink, kafka_source
 EXAMPLE = Path(__file__).parents[3] / "examples" / "events"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_example_runs_word_for_word_and_ends_on_sigterm(settings: Settings, tmp_path: Path, fill: Fill) -> None:
     copytree(EXAMPLE, tmp_path / "events")
     ensure_topic(settings, "events")
@@ -57,7 +57,7 @@ def landed(directory: Path) -> int:
     return len(duckdb.read_parquet(f"{directory}/lake/events/Event_Type=Example/*/*.parquet"))
 
 
-def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float = 240) -> None:
+def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float = 500) -> None:
     give_up = time.monotonic() + seconds
     while not done():
         assert process.poll() is None, log.read_text()

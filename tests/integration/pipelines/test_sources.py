@@ -71,7 +71,7 @@ def test_raw_messages_of_a_pattern_come_with_their_place_as_columns(
     files: PipelineFiles, create_topic: CreateTopic, fill: Fill, topic: str
 ) -> None:
     for name in ("eu", "us"):
-        create_topic(name=f"{topic}-{name}")
+        create_topic(name=f"{topic}-{name}", retention_ms="-1")
         fill(f"{topic}-{name}", [name.encode()], key=b"k", headers={"h": b"v"}, timestamp=1_700_000_000_000)
     path = files.write(
         topic,
@@ -90,7 +90,7 @@ def test_raw_messages_of_a_pattern_come_with_their_place_as_columns(
 def test_reading_starts_at_a_time_and_takes_so_much_at_once(
     files: PipelineFiles, create_topic: CreateTopic, fill: Fill
 ) -> None:
-    topic = create_topic()
+    topic = create_topic(retention_ms="-1")
     fill(topic, [b"old"], timestamp=1_600_000_000_000)
     fill(topic, [b"1", b"2", b"3", b"4"], timestamp=1_700_000_000_000)
     start = datetime.fromtimestamp(1_650_000_000, UTC).isoformat()
