@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from pyspark.sql import Column, DataFrame, Observation
@@ -70,8 +71,12 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
 
 def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
     """The rows of the messages that have no problem, each with where it comes from."""
-    origin = F.struct(*(F.col(name) for name in MESSAGE_COLUMNS if name != "value")).alias(KAFKA)
-    return decoded.filter(~is_refused()).select(*decoder.fields(), origin)
+    return decoded.filter(F.col(PROBLEM).isNull()).select(*decoder.fields(), _origin())
+
+
+@cache
+def _origin() -> Column:
+    return F.struct(*(F.col(name) for name in MESSAGE_COLUMNS if name != "value")).alias(KAFKA)
 
 
 def refused_messages(decoder: Decoder, underway: Underway) -> DataFrame:
@@ -106,13 +111,14 @@ def _write_mending(path: BatchPath, messages: DataFrame, underway: Underway) -> 
 
 def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts | None:
     observation = Observation()
-    decoded = path.decoder.decode(messages.filter(~_is_failing(underway.failing)))
+    passing = messages.filter(~_is_failing(underway.failing)) if underway.failing else messages
+    decoded = path.decoder.decode(passing)
     if path.failure_mode == "THROW":
         decoded = decoded.filter(_raise_refusal())
     with spark_failures("writing a batch"):
         rows = path.transform(good_rows(path.decoder, observed(decoded, observation)))
         path.sink.write(path.sink.form(rows), underway.batch)
-        return counts_of(observation, rows)
+        return counts_of(observation)
 
 
 def _leave_out(path: BatchPath, failure: TransformFailed, underway: Underway) -> None:

@@ -9,7 +9,7 @@ some good messages, such as text that looks like a number; only these, and the b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 
 from pyspark.sql import Column, DataFrame
@@ -41,15 +41,28 @@ class JsonRows:
 
     def decode(self, messages: DataFrame) -> DataFrame:
         """As the protocol says."""
-        parsed = messages.select("*", F.from_json(_with_end(F.col("value")), self._read, _PARSER).alias(PARSED))
-        return parsed.select("*", F.when(_any(self._doubts()), self._problem()).alias(PROBLEM))
+        return messages.select("*", self._parsed_column).select("*", self._problem_column)
 
     def fields(self) -> Sequence[Column]:
         """As the protocol says."""
-        return [member_value(_parsed(member.name), member).alias(member.name) for member in self._shape.members]
+        return self._field_columns
 
     def learn(self, messages: DataFrame) -> None:
         """As the protocol says: there is nothing to learn, every message is of the one shape."""
+
+    # The columns are the same for every batch, and making them takes longer than many a batch.
+
+    @cached_property
+    def _parsed_column(self) -> Column:
+        return F.from_json(_with_end(F.col("value")), self._read, _PARSER).alias(PARSED)
+
+    @cached_property
+    def _problem_column(self) -> Column:
+        return F.when(_any(self._doubts()), self._problem()).alias(PROBLEM)
+
+    @cached_property
+    def _field_columns(self) -> list[Column]:
+        return [member_value(_parsed(member.name), member).alias(member.name) for member in self._shape.members]
 
     def _doubts(self) -> Iterator[Column]:
         yield _parsed(_BROKEN).isNotNull() | _parsed(_END).isNull()
@@ -105,15 +118,18 @@ def _inner_doubts(shape: Shape, item: Column, *, nullable: bool) -> Iterator[Col
 def _may_be_no_text(value: Column, name: str | None) -> Column:
     """Whether a text looks like a number, true, false, an object or an array, and does not stand quoted in the message.
 
-    Quotes inside a text are escaped in JSON, so the quoted name with the quoted value can only be a field.
+    Quotes inside a text are escaped in JSON, so the quoted name with the quoted value can only be a field. Most times
+    of day have a colon, which no number has.
     """
-    begins_low = value < F.lit(":")
+    begins_low = (value < F.lit(":")) & ~F.contains(value, F.lit(":"))
     is_word = value.isin("true", "false") | value.startswith("[") | value.startswith("{")
     looks_otherwise = begins_low | ((value >= F.lit("[")) & is_word)
     if name is None:
         return looks_otherwise
-    quoted = F.concat(F.lit(f'"{name}":"'), value, F.lit('"'))
-    return looks_otherwise & ~F.contains(F.col("value").cast("string"), quoted)
+    for colon in (":", ": "):
+        quoted = F.concat(F.lit(f'"{name}"{colon}"'), value, F.lit('"'))
+        looks_otherwise &= ~F.contains(F.col("value").cast("string"), quoted)
+    return looks_otherwise
 
 
 def _any(conditions: Iterable[Column]) -> Column:

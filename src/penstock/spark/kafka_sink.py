@@ -27,6 +27,13 @@ from penstock.spark.headers import HEADERS, ORIGIN, header, own_headers
 from penstock.spark.position import Position
 from penstock.spark.sink import Batch
 
+_SENDING: Mapping[str, str] = {
+    # Few large requests: at the end of a batch everything is sent at once, so nothing waits for these.
+    "kafka.linger.ms": "50",
+    "kafka.batch.size": str(512 * 1024),
+    "kafka.compression.type": "lz4",
+}
+
 TopicFormat = Literal["avro", "json"]
 
 
@@ -83,7 +90,7 @@ class KafkaSink:
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - all rows are written, whatever the batch
         """As the protocol says: at least once."""
         further = {name: str(value) for name, value in self._target.options.items()}
-        options = {**java_client_options(self._settings), **further, "topic": self._target.topic}
+        options = {**_SENDING, **java_client_options(self._settings), **further, "topic": self._target.topic}
         formed.write.format("kafka").mode("append").options(**options).save()
 
     def _avro(self, columns: T.StructType) -> Column:

@@ -23,6 +23,12 @@ from penstock.spark.narrowing import OffsetRange
 from penstock.spark.position import Position, spark_json
 from penstock.spark.start_plan import ClusterNow, StartPlan, plan_start
 
+_FETCHING: Mapping[str, str] = {
+    # Larger bites than the client's own: a batch is worth many of them.
+    "kafka.max.poll.records": "10000",
+    "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
+}
+
 OnDataLoss = Literal["stop", "continue"]
 
 _COMMITTED = {"kafka.isolation.level": "read_committed"}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import time
+from typing import NamedTuple
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.spark.decoding import is_refused
 
-_WAIT_SECONDS = 20
+_WAIT_SECONDS = 20.0
+_LOOK_SECONDS = 0.002
 
 
 class Counts(NamedTuple):
@@ -25,12 +26,12 @@ def observed(decoded: DataFrame, observation: Observation) -> DataFrame:
     return decoded.observe(observation, F.count(F.lit(1)).alias("read"), F.count_if(is_refused()).alias("refused"))
 
 
-def counts_of(observation: Observation, rows: DataFrame) -> Counts | None:
+def counts_of(observation: Observation) -> Counts | None:
     """What was counted while the rows were written; None if Spark found no need to look at the messages at all."""
-    java: Any = rows.sparkSession._jvm  # noqa: SLF001 - PySpark can only wait without end
-    told = observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001 - as above
-    try:
-        java.scala.concurrent.Await.ready(told, java.scala.concurrent.duration.Duration.create(_WAIT_SECONDS, "s"))
-        return Counts(**observation.get)
-    except Py4JJavaError:
-        return None
+    told = observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark can only wait without end
+    give_up = time.monotonic() + _WAIT_SECONDS
+    while not told.isCompleted():
+        if time.monotonic() > give_up:
+            return None
+        time.sleep(_LOOK_SECONDS)
+    return Counts(**observation.get)
