@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from penstock.config.connection import Connection
-from penstock.config.units import parse_duration_ms, parse_time
+from penstock.config.fields import Seconds, Topic
+from penstock.config.units import parse_time
 
 MCL, MCL_TIMESERIES, PE = "mcl", "mcl_timeseries", "pe"
 Commit = Literal["sync", "async", "interval"]
-Topic = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 Topics = Annotated[list[Topic], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 
 DEFAULT_ROUTES = {
@@ -24,13 +24,6 @@ DEFAULT_ROUTES = {
 
 _SAFE_EVERY, _QUICK_EVERY = 100, 500
 _WORDS = ("committed", "earliest", "latest")
-
-
-def _seconds(value: object) -> object:
-    return parse_duration_ms(value) / 1000 if isinstance(value, str) and value[-1:].isalpha() else value
-
-
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, le=86_400)]
 
 
 class Part(BaseModel):

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from penstock.actions.source_spec import KafkaSource, Part, Seconds
+from penstock.actions.source_spec import KafkaSource, Part
+from penstock.config.fields import Seconds, Size, Topic
 
 FailureMode = Literal["CONTINUE", "THROW"]
 Ordering = Literal["key", "partition", "none"]
@@ -53,12 +54,12 @@ class Options(Part):
     retry_on: Literal["transient", "any"] = Field("transient", description="any: retry every error, as DataHub does")
     failure_mode: Annotated[FailureMode, BeforeValidator(_upper)] = Field("CONTINUE", description="or THROW")
     failed_events_dir: Path | None = Field(None, description="default: actions/ in the setting `data`")
-    dead_letters: str | Literal[False] | None = Field(None, description="topic; default NAME.dead, false for none")
+    dead_letters: Topic | Literal[False] | None = Field(None, description="topic; default NAME.dead, false for none")
     concurrency: int = Field(1, ge=1, le=1024, description="events in work at once, in each process")
     ordering: Ordering = Field("key", description="which events wait for each other when several are in work")
     workers: int = Field(1, ge=1, le=64, description="processes, which share the partitions")
     buffer: int = Field(5_000, ge=1, description="events that may be read and not yet done")
-    buffer_bytes: int = Field(64 * _MIB, ge=1024, description="and the bytes of their messages")
+    buffer_bytes: Size = Field(64 * _MIB, description="and the bytes of their messages")
     shutdown_timeout: Seconds = Field(30.0, description="how long an end or a rebalance waits for what is in work")
     stuck_after: Seconds = Field(300.0, description="/healthz is red when an event is in work for so long")
 

@@ -11,7 +11,7 @@ from penstock.actions.tally import Counts, total
 from penstock.events.dead_letter import told_time
 from penstock.events.record import Origin
 from penstock.events.vitals import LastError, told_place
-from penstock.kafka.offsets import Offsets, PartitionId
+from penstock.kafka.offsets import Offsets, PartitionId, nested
 
 Stage = Literal["starting", "running", "stopped", "finished", "failed"]
 
@@ -71,14 +71,7 @@ class Vitals:
             "retried": counted.retried,
             "in_work": self.in_work,
             "lag": sum(self.lag.values()),
-            "position": _nested(self.position),
+            "position": nested(self.position),
             "trouble": self.trouble,
             "last_error": self.last_error.as_data() if self.last_error else None,
         }
-
-
-def _nested(offsets: Offsets) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        found.setdefault(topic, {})[str(partition)] = offset
-    return found

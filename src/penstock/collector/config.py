@@ -8,7 +8,6 @@ from typing import Annotated, Self
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -17,28 +16,15 @@ from pydantic import (
     model_validator,
 )
 
+from penstock.config.fields import Seconds, Size, Topic
 from penstock.config.settings import LoadedSettings
-from penstock.config.units import parse_duration_ms, parse_size
 from penstock.config.validation import problems
 from penstock.errors import ConfigError
 
 EVENTS = "events"
 PRODUCT_EVENT = Path(__file__).parent.parent / "events" / "event.avsc"
 
-_KIB, _MIB = 1024, 1024 * 1024
-
-
-def _bytes(value: object) -> object:
-    return parse_size(value) if isinstance(value, str) else value
-
-
-def _seconds(value: object) -> object:
-    return parse_duration_ms(value) / 1000 if isinstance(value, str) and value[-1:].isalpha() else value
-
-
-Size = Annotated[int, BeforeValidator(_bytes), Field(ge=_KIB)]
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
-Topic = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+_MIB = 1024 * 1024
 
 
 class _Part(BaseModel):

@@ -35,6 +35,14 @@ class PartitionId(NamedTuple):
 Offsets = dict[PartitionId, Offset]
 
 
+def nested(offsets: Mapping[PartitionId, Offset]) -> dict[str, dict[str, int]]:
+    """Offsets as JSON has them, also Spark's: `{"topic": {"0": 17}}`."""
+    found: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        found.setdefault(topic, {})[str(partition)] = offset
+    return found
+
+
 def first_offsets(admin: Admin, partitions: Collection[PartitionId]) -> Offsets:
     """The offset of the oldest record that each partition still has."""
     return _listed(admin, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]  # confluent_kafka left the type out

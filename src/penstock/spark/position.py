@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.events.record import Offset, Partition, TopicName
-from penstock.kafka.offsets import Offsets, PartitionId
+from penstock.kafka.offsets import Offsets, PartitionId, nested
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,6 @@ class Position:
     def from_data(cls, data: Mapping[str, Any]) -> Position:
         """From what `as_data` gave."""
         return cls(flat(data["offsets"]), {TopicName(topic): topic_id for topic, topic_id in data["topic_ids"].items()})
-
-
-def nested(offsets: Mapping[PartitionId, Offset]) -> dict[str, dict[str, int]]:
-    """Offsets as Spark's JSON has them: `{"topic": {"0": 17}}`."""
-    found: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        found.setdefault(topic, {})[str(partition)] = offset
-    return found
 
 
 def flat(data: Mapping[str, Mapping[str, int]]) -> Offsets:

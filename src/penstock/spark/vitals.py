@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from penstock.events.dead_letter import told_time
 from penstock.events.vitals import LastError, told_place
-from penstock.kafka.offsets import Offsets
-from penstock.spark.position import distance, nested
+from penstock.kafka.offsets import Offsets, nested
+from penstock.spark.position import distance
 
 QueryStage = Literal["starting", "running", "waiting", "stopped", "finished", "failed"]
 

@@ -6,10 +6,10 @@ import pytest
 
 from penstock.errors import TakenOver
 from penstock.events.record import Offset, Partition, TopicName
-from penstock.kafka.offsets import PartitionId
+from penstock.kafka.offsets import PartitionId, nested
 from penstock.spark.files import LocalFiles
 from penstock.spark.lake.ledger import Entry, Ledger, Move
-from penstock.spark.position import Position, distance, flat, nested
+from penstock.spark.position import Position, distance, flat
 from penstock.spark.state import QueryState
 
 TOPIC = TopicName("events")
