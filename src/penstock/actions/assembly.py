@@ -14,7 +14,7 @@ from penstock.actions.decoding import EventDecoder
 from penstock.actions.failed_events import FailedEvents
 from penstock.actions.filter import Everything, Filter
 from penstock.actions.filters import compile_filter
-from penstock.actions.lines import LineDecoder
+from penstock.actions.lines import LineDecoder, PutsNothingOff
 from penstock.actions.path import Stages
 from penstock.actions.preview import Preview, PreviewFailures, Tell
 from penstock.actions.registry import ACTIONS, TRANSFORMERS, Kind, find_class
@@ -43,11 +43,18 @@ def assemble(spec: PipelineSpec, clients: Clients, ctx: PipelineContext, mode: M
         decoder=messages if mode.events is None else LineDecoder(messages),
         filter=wanted,
         transformers=[_made(TRANSFORMERS, step, ctx) for step in spec.transform],
-        action=Preview(spec.action.type, mode.preview) if mode.preview else _made(ACTIONS, spec.action, ctx),
+        action=_action(spec, ctx, mode),
         retries=Retries.of(spec.options),
         failure_mode="CONTINUE" if mode.preview else spec.options.failure_mode,
         failed=PreviewFailures(mode.preview) if mode.preview else _failed_events(spec, clients, mode),
     )
+
+
+def _action(spec: PipelineSpec, ctx: PipelineContext, mode: Mode) -> Any:  # noqa: ANN401 - any class with the methods
+    if mode.preview:
+        return Preview(spec.action.type, mode.preview)
+    action = _made(ACTIONS, spec.action, ctx)
+    return action if mode.events is None else PutsNothingOff(action)
 
 
 def _failed_events(spec: PipelineSpec, clients: Clients, mode: Mode) -> FailedEvents:

@@ -77,6 +77,31 @@ class LinesReader:
         return ConsumerRecord(_key(line), line, (), None, self._name, Partition(0), Offset(self._number), False)
 
 
+class LineSource:
+    """The source of events from a file, as actions see it: nothing is committed, so nothing waits for it."""
+
+    def ack(self, event: EventEnvelope, processed: bool = True) -> None:
+        """Nothing: these events are done when `act` returns."""
+
+
+class PutsNothingOff:
+    """An action for events from a file: what it answers with False is done, since no offset has to be held back."""
+
+    def __init__(self, action: Any) -> None:  # noqa: ANN401 - any class with the methods
+        self._action = action
+
+    def act(self, event: EventEnvelope) -> object:
+        """What the action answers, unless that is False."""
+        answer = self._action.act(event)
+        return None if answer is False else answer
+
+    def close(self) -> None:
+        """Close the action, if it can be."""
+        close = getattr(self._action, "close", None)
+        if close is not None:
+            close()
+
+
 class LineDecoder:
     """Makes events of such lines; a line that keeps a message as it was has that decoded again, by `messages`."""
 

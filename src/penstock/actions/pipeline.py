@@ -13,7 +13,7 @@ from penstock.actions.committing import Commits
 from penstock.actions.context import PipelineContext
 from penstock.actions.event_source import TrackedSource
 from penstock.actions.halt import Halt
-from penstock.actions.lines import LinesReader
+from penstock.actions.lines import LineSource, LinesReader
 from penstock.actions.path import EventPath, Stages
 from penstock.actions.preview import Excerpt
 from penstock.actions.reader import Reader
@@ -71,7 +71,7 @@ class Pipeline:
 
     def run(self) -> None:
         """Work until `stop` is called; what ends it otherwise is raised."""
-        source = TrackedSource(self.tracker, self.tally)
+        source = TrackedSource(self.tracker, self.tally) if self._mode.events is None else LineSource()
         ctx = PipelineContext(self.spec.name, source, self.clients.others)
         stages = assemble(self.spec, self.clients, ctx, self._mode)
         try:

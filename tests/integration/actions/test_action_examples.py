@@ -37,3 +37,17 @@ def test_the_slack_example_would_tell_of_personal_data_only(
     ran = run_command("run", EXAMPLES / "slack.yaml", "--dry-run", "--events", EXAMPLES / "events.jsonl")
     assert ran.code == 0
     assert (ran.out.count("orders"), ran.out.count("customers"), ran.out.count("clicks")) == (1, 1, 0)
+
+
+def test_an_action_that_puts_events_off_can_take_them_from_a_file_too(run_command: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "putting_off.py").write_text(
+        "class PutsOff:\n"
+        "    def __init__(self, ctx): self.ack, self.waiting = ctx.event_source.ack, []\n"
+        "    create = classmethod(lambda cls, config, ctx: cls(ctx))\n"
+        "    def act(self, event): return self.waiting.append(event) or False\n"
+        "    def close(self): print(len(self.waiting), [self.ack(event) for event in self.waiting])\n"
+    )
+    (tmp_path / "a.yaml").write_text("name: a\naction: {type: 'putting_off:PutsOff'}\n")
+    ran = run_command("run", "a.yaml", "--events", EXAMPLES / "events.jsonl")
+    assert (ran.code, ran.lines) == (0, ["4 [None, None, None, None]"])
+    assert "4 done" in ran.err
