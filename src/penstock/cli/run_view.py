@@ -78,7 +78,8 @@ def query_line(vitals: Vitals, ends: Offsets, rate: float) -> str:
 @contextmanager
 def shown(readings: Readings) -> Iterator[None]:
     """Show the queries while the block runs; log lines and rows on the screen stand above a live table."""
-    with logged():
+    # A live table has to know of all that is printed above it.
+    with logged(out if out.is_terminal else err):
         if out.is_terminal:
             rates = Rates()
             with Live(get_renderable=lambda: queries_table(readings(), rates), console=out, refresh_per_second=2):
