@@ -33,7 +33,7 @@ def transformed(processor: RecordProcessor, records: DataFrame) -> DataFrame:
         return (None, None) if row is None else ({key: as_text(value) for key, value in row.items()}, None)
 
     fields = [quoted(name) for name in records.columns if name != KAFKA]
-    called = F.udf(done, _DONE)(F.struct(*fields)).alias("done")
+    called = F.udf(done, _DONE, useArrow=False)(F.struct(*fields)).alias("done")
     found = records.select(called, KAFKA).filter("done.row IS NOT NULL OR done.problem IS NOT NULL")
     row = F.col("done.row")
     columns = (F.try_element_at(row, F.lit(name)).alias(name) for name in processor.columns)
