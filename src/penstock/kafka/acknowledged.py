@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Handle
 
@@ -55,33 +56,32 @@ class Underway:
     fatal: PenstockError | None = None
 
 
-class Delivery:
+class Delivery(msgspec.Struct, eq=False):
     """One record on its way: `settled` with an `error`, or without one when all in-sync replicas have it.
 
-    `in_doubt` says of an error that the record may be in the topic nonetheless.
+    `in_doubt` says of an error that the record may be in the topic nonetheless. A Struct, since one is made for every
+    event.
     """
 
-    settled = False
+    size: int
+    waiting: Sequence[Batch]
+    underway: Underway
+    settled: bool = False
     error: PenstockError | None = None
-    in_doubt = False
-
-    def __init__(self, size: int, waiting: list[Batch], underway: Underway) -> None:
-        self._size = size
-        self._waiting = waiting
-        self._underway = underway
+    in_doubt: bool = False
 
     def __call__(self, report: KafkaError | None, _message: Message) -> None:
         """Take librdkafka's report."""
         if report is not None:
             tried = "waiting for the broker's acknowledgement"
-            self.error = self._underway.fatal or translate(report, tried)
+            self.error = self.underway.fatal or translate(report, tried)
             self.in_doubt = report.code() in _IN_DOUBT
         self.settle()
 
     def join(self, batch: Batch) -> None:
         """Let another batch wait for this record too."""
         if not self.settled:
-            self._waiting.append(batch)
+            self.waiting = [*self.waiting, batch]
             batch.missing += 1
 
     def fail(self, error: PenstockError) -> None:
@@ -92,9 +92,9 @@ class Delivery:
     def settle(self) -> None:
         """Tell everybody who waits."""
         self.settled = True
-        self._underway.bytes -= self._size
-        self._underway.records -= 1
-        for batch in self._waiting:
+        self.underway.bytes -= self.size
+        self.underway.records -= 1
+        for batch in self.waiting:
             batch.missing -= 1
             if self.error is not None:
                 batch.failed = True
@@ -154,7 +154,8 @@ class AcknowledgedProducer:
 
     def send(self, records: Sequence[OutgoingRecord], batch: Batch) -> list[Delivery]:
         """Hand over all records, to be waited for with `batch`; BufferFull says that not one was handed over."""
-        size, underway = _size(records), self._underway
+        sizes, underway = [_size(value, key) for _, value, key, _ in records], self._underway
+        size = sum(sizes)
         if underway.bytes + size > self._max_bytes:
             raise BufferFull(
                 f"{underway.bytes:,} bytes wait for Kafka's acknowledgement already",
@@ -165,10 +166,9 @@ class AcknowledgedProducer:
         underway.bytes += size
         underway.records += len(records)
         batch.missing += len(records)
-        produce, deliveries = self._handle.produce, []
-        for topic, value, key, headers in records:
-            delivery = Delivery(len(value) + len(key or b"") + RECORD_OVERHEAD, [batch], underway)
-            deliveries.append(delivery)
+        waiting, produce = [batch], self._handle.produce
+        deliveries = [Delivery(size, waiting, underway) for size in sizes]
+        for delivery, (topic, value, key, headers) in zip(deliveries, records, strict=True):
             try:
                 produce(topic, value, key, -1, delivery, headers=headers)
             except (KafkaException, BufferError) as failure:
@@ -222,11 +222,8 @@ class AcknowledgedProducer:
         self._timer = self._loop.call_later(seconds, self._poll)
 
 
-def _size(records: Sequence[OutgoingRecord]) -> int:
-    size = RECORD_OVERHEAD * len(records)
-    for _, value, key, _ in records:
-        size += len(value) + len(key or b"")
-    return size
+def _size(value: bytes, key: bytes | None) -> int:
+    return len(value) + len(key or b"") + RECORD_OVERHEAD
 
 
 def _fatal(error: KafkaError) -> PenstockError:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGTERM
 
+from penstock.errors import LocalError
 from penstock.local.process import failed, guarded, how_it_ended
 
 _END_SECONDS = 60.0
@@ -27,7 +28,11 @@ class Program:
         """Raise PartFailed, with its last words, if it has ended by itself."""
         code = self.process.poll()
         if code is not None:
-            raise failed(self.name, how_it_ended(code), self.log)
+            raise self.failed(how_it_ended(code))
+
+    def failed(self, what: str) -> LocalError:
+        """The error for a program that failed, with its last words."""
+        return failed(self.name, what, self.log)
 
 
 @contextmanager
