@@ -175,7 +175,7 @@ def copy_seconds(database: Database, table: str, rows: bytes) -> float:
 
 def copied_out(database: Database, table: str, condition: str) -> bytes:
     """The rows of a table, as COPY gives them."""
-    command = f"COPY (SELECT * FROM {table} WHERE {condition}) TO STDOUT".encode()
+    command = f"COPY (SELECT * FROM {table} WHERE {condition}) TO STDOUT".encode()  # noqa: S608 - the benchmark's own
     with database.transaction() as connection, connection.cursor() as cursor, cursor.copy(command) as source:
         return b"".join(bytes(part) for part in source)
 
@@ -211,7 +211,7 @@ def compare_merges(small: Database, large: Database) -> int:
 
 
 def compare_copy(database: Database) -> int:
-    """Loads a second into staging and merged, against bare COPY of all the rows that this writes, into the same tables."""
+    """Loads a second into staging and merged, against bare COPY of every row that this writes, into the same tables."""
     ratios, rates = [], []
     urns = sampled(database, 0)
     for number in range(100, 100 + ROUNDS):

@@ -1,0 +1,74 @@
+"""The topics and tables that Penstock writes itself, told to its own catalog."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from penstock.catalog.database import Database
+from penstock.catalog.intake import take
+from penstock.catalog.staging.rows import Refusal, StagedRow
+from penstock.catalog.staging.tables import METADATA_CHANGE
+from penstock.events.record import Offset, Origin, Partition, TopicName
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a table or a field of a topic's records."""
+
+    path: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class OwnDataset:
+    """A topic or table: what it is, who owns it, and what it is made from; None says nothing."""
+
+    urn: str
+    fields: Sequence[Field] | None = None
+    owner: str | None = None
+    upstreams: Sequence[str] | None = None
+    description: str | None = None
+
+
+def topic_urn(topic: str) -> str:
+    """The URN of a topic."""
+    return f"urn:li:dataset:(urn:li:dataPlatform:kafka,{topic},PROD)"
+
+
+def table_urn(table: str) -> str:
+    """The URN of a table of the lake."""
+    return f"urn:li:dataset:(urn:li:dataPlatform:lake,{table},PROD)"
+
+
+def register(database: Database, pipeline: str, datasets: Sequence[OwnDataset], now: datetime) -> list[Refusal]:
+    """Tell what a pipeline reads and writes; the same again at another time changes nothing in the catalog."""
+    return take(database, METADATA_CHANGE, [_row(pipeline, dataset, now) for dataset in datasets])
+
+
+def _row(pipeline: str, dataset: OwnDataset, now: datetime) -> StagedRow:
+    """A statement of Penstock's own, whose place is the pipeline, the dataset and the moment."""
+    moment = round(now.timestamp() * 1000)
+    place = Partition(zlib.crc32(dataset.urn.encode()) & 0x7FFFFFFF)
+    owners = None if dataset.owner is None else [{"owner": dataset.owner, "type": "TECHNICAL_OWNER"}]
+    fields = None if dataset.fields is None else [asdict(field) for field in dataset.fields]
+    values = {
+        "urn": dataset.urn,
+        "change_type": "UPSERT",
+        "actor": "urn:li:corpuser:penstock",
+        "source": "penstock",
+        "description": dataset.description,
+        "schema_fields": _json(fields),
+        "owners": _json(owners),
+        "upstreams": _json(None if dataset.upstreams is None else list(dataset.upstreams)),
+        "log_event_time": moment,
+    }
+    return StagedRow(Origin(TopicName(f"penstock:{pipeline}"), place, Offset(moment)), values)
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else json.dumps(value)
