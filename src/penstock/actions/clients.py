@@ -15,8 +15,8 @@ from penstock.kafka.start import Fallback
 _OURS = ("enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms")
 """What DataHub's files may set and `commit:` decides here: offsets are committed only past what is done."""
 
-_SESSION_MS = 10_000
-"""DataHub's: how long the partitions of a member that died stay unread."""
+_CONSUMER = {"session.timeout.ms": 10_000, "topic.metadata.refresh.interval.ms": 10_000}
+"""How long the partitions of a member that died stay unread, which is DataHub's, and new topics unseen."""
 
 _OF_EVERY_CLIENT = ("security.", "ssl.", "sasl.", "socket.", "client.", "broker.", "enable.ssl", "oauth_cb")
 _EARLIEST = ("earliest", "smallest", "beginning")
@@ -41,7 +41,7 @@ def clients_of(spec: PipelineSpec, base: Settings) -> Clients:
     bare = connection.model_copy(update={"consumer_config": PassThrough()}).settings(base)
     timeout = connection.client_timeout_seconds or base.timeout
     return Clients(
-        consumer=_with(bare, timeout, {"session.timeout.ms": _SESSION_MS, **base.kafka, **passed}),
+        consumer=_with(bare, timeout, {**_CONSUMER, **base.kafka, **passed}),
         others=_with(bare, timeout, {**base.kafka, **_shared(passed)}),
         group=group,
         fallback="earliest" if reset in _EARLIEST else "latest",

@@ -280,14 +280,21 @@ def test_what_arrives_while_a_group_that_never_saw_an_event_is_down_is_not_misse
     assert numbers(seen) == [1]
 
 
-def test_topics_that_are_not_there_yet_are_left_out_unless_all_are(
+def test_a_topic_that_is_made_later_is_read_from_its_beginning(
     topic: str, settings: Settings, create_topic: Any, send_events: Any
 ) -> None:
-    create_topic()
-    send_events([1])
+    create_topic(name=f"{topic}-there")
     seen: list[EventEnvelope] = []
-    routes = {"pe": [topic, f"{topic}-absent"]}
-    with RunningPipeline(topic, settings, seen.append, source={"topic_routes": routes}) as running:
-        running.until(lambda: seen)
-    with RunningPipeline(f"{topic}-absent", settings, seen.append) as running:
+    connection = {"consumer_config": {"topic.metadata.refresh.interval.ms": 1000}}
+    source = {"topic_routes": {"pe": [f"{topic}-there", topic]}, "start": "committed", "connection": connection}
+    with RunningPipeline(topic, settings, seen.append, source=source) as running:
+        running.until(lambda: running.pipeline.is_reading)
+        create_topic()
+        send_events([1, 2])
+        running.until(lambda: len(seen) == 2)
+    assert numbers(seen) == [1, 2]
+
+
+def test_it_is_an_error_if_not_one_of_the_topics_is_there(topic: str, settings: Settings) -> None:
+    with RunningPipeline(f"{topic}-absent", settings, print) as running:
         assert isinstance(running.ended(), TopicNotFound)

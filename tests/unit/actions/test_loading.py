@@ -124,8 +124,12 @@ def test_every_key_that_datahub_has_is_understood(tmp_path: Path) -> None:
     spec = load(tmp_path, EVERY_DATAHUB_KEY)
     clients = clients_of(spec, load_settings(env={}).settings)
     assert (clients.group, clients.fallback) == ("other-group", "earliest")
-    own = {"session.timeout.ms": 10000, "max.poll.interval.ms": 10000}
-    assert dict(clients.consumer.kafka) == {"security.protocol": "SASL_SSL", **own}
+    assert dict(clients.consumer.kafka) == {
+        "session.timeout.ms": 10000,
+        "topic.metadata.refresh.interval.ms": 10000,
+        "security.protocol": "SASL_SSL",
+        "max.poll.interval.ms": 10000,
+    }
     assert dict(clients.others.kafka) == {"security.protocol": "SASL_SSL"}
     assert (clients.consumer.bootstrap, clients.consumer.registry) == ("broker:9092", "http://registry:8081")
     assert (clients.consumer.timeout, clients.others.registry_user) == (20, "user")
