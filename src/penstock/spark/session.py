@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -141,7 +142,8 @@ def _text(value: object) -> str:
 @contextmanager
 def _environment(java_home: Path, *, is_local: bool) -> Iterator[None]:
     """What Spark's launcher reads from the environment, for as long as it starts; a cluster must reach its driver."""
-    own = {"SPARK_LOCAL_IP": "127.0.0.1"} if is_local else {}
+    python = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python} if is_local else {}
     wanted = {"JAVA_HOME": str(java_home), **own, **_utf8_names(os.environ)}
     before = {key: os.environ.get(key) for key in wanted}
     os.environ.update(wanted)
