@@ -34,7 +34,12 @@ def spark_jars() -> list[Path]:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark with two cores."""
     java_home = spark_java_home(tmp_path_factory.mktemp("java"))
-    conf = {"spark.driver.memory": "1g", "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    conf = {
+        "spark.driver.memory": "1g",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        # Tests run each query a few times only: compiling it to fast code costs more than it saves.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
     session = start_session("tests", java_home=java_home, jars=spark_jars(), conf=conf, master="local[2]")
     yield session
     session.stop()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.cdc_verify import verify
 from penstock.cli.options import JsonOption, SetOption, YesOption, pairs, settings
 from penstock.cli.output import ask, counted, err, out, right, show_json, show_table, text
 from penstock.config.secrets import hide
@@ -210,3 +211,6 @@ def remove(name: NameArgument, database: DatabaseOption = None, yes: YesOption =
     out.print(
         f"removed {text(name)}" + (f", dropped slot {dropped[0]} and publication {dropped[1]}" if dropped else "")
     )
+
+
+app.command()(verify)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from penstock.config import Settings
@@ -92,7 +91,8 @@ def wait_until_streaming(client: ConnectClient, name: ConnectorName, database: s
         if time.monotonic() > deadline:
             raise OperationTimedOut(
                 f"{name} does not stream after {timeout:g} s: it is {status.connector.state}",
-                hint=f"a large snapshot takes its time; `penstock cdc status {name}` shows when it streams",
+                hint="a large snapshot takes its time, and so does a transaction that is open in any database of the "
+                f"server; `penstock cdc status {name}` shows when it streams",
             )
         time.sleep(_LOOK_SECONDS)
 
@@ -141,16 +141,17 @@ def _wait_until_free(database: Postgres, slot: str, timeout: float) -> None:
 
 @contextmanager
 def _database_of(connector: ConnectorState, given: str | None) -> Iterator[Postgres]:
-    with connect(given or _url_of(connector.name, connector.settings)) as database:
+    with connect(given or database_url(connector)) as database:
         yield database
 
 
-def _url_of(name: str, settings: Mapping[str, Any]) -> str:
+def database_url(connector: ConnectorState) -> str:
     """Where the connector's own settings say that the database is."""
+    settings = connector.settings
     password = str(settings.get("database.password", ""))
     if password.startswith(_PLACEHOLDER):
         raise UsageError(
-            f"the password of {name} is known to Kafka Connect alone",
+            f"the password of {connector.name} is known to Kafka Connect alone",
             hint="say how to reach the database: --database postgresql://user:password@host:port/database",
         )
     user = quote(str(settings["database.user"]), safe="")

@@ -136,17 +136,24 @@ class Postgres:
 
     def drop_publication(self, name: str) -> None:
         """Drop a publication if it is there."""
-        with _failures(self.address):
+        with database_failures(self.address):
             self._connection.execute(sql.SQL("DROP PUBLICATION IF EXISTS {}").format(sql.Identifier(name)))
 
     def _rows(self, query: str, *values: object) -> Sequence[Any]:
-        with _failures(self.address):
+        with database_failures(self.address):
             return self._connection.execute(query, values or None).fetchall()
 
 
 @contextmanager
 def connect(url: str) -> Iterator[Postgres]:
     """Connect for the length of a block."""
+    with open_connection(url) as (connection, _):
+        yield Postgres(connection, _address(connection, conninfo_to_dict(url)))
+
+
+@contextmanager
+def open_connection(url: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
+    """A connection, and the URL as it may be shown."""
     shown = hide("database", url)
     try:
         given = conninfo_to_dict(url)
@@ -154,10 +161,10 @@ def connect(url: str) -> Iterator[Postgres]:
         hint = "such as postgresql://user@host:5432/database"
         raise ConfigError([Problem("database", f"{shown} is not a PostgreSQL URL", hint)]) from error
     limited = make_conninfo(url, connect_timeout=given.get("connect_timeout") or _CONNECT_SECONDS)
-    with _failures(shown):
+    with database_failures(shown):
         connection = psycopg.connect(limited, autocommit=True, row_factory=namedtuple_row)
     with connection:
-        yield Postgres(connection, _address(connection, given))
+        yield connection, shown
 
 
 def _address(connection: psycopg.Connection[Any], given: dict[str, Any]) -> Address:
@@ -167,7 +174,7 @@ def _address(connection: psycopg.Connection[Any], given: dict[str, Any]) -> Addr
 
 
 @contextmanager
-def _failures(address: object) -> Iterator[None]:
+def database_failures(address: object) -> Iterator[None]:
     """Turn what psycopg raises inside the block into ours."""
     try:
         yield

@@ -15,6 +15,7 @@ from penstock.errors import ConfigError, Problem, QueryFailed
 from penstock.pipelines.build import Builder
 from penstock.pipelines.check import check_pipeline
 from penstock.pipelines.pipeline import Pipeline
+from penstock.pipelines.tables import by_table
 from penstock.spark.runner import Runner
 from penstock.spark.session import start_session
 
@@ -38,7 +39,8 @@ class Driver:
         return Runner([query for builder in self._builders() for query in builder.queries()])
 
     def _builders(self) -> Iterator[Builder]:
-        return (Builder(pipeline, self.session, self.settings) for pipeline in self.pipelines)
+        each = (table for pipeline in self.pipelines for table in by_table(pipeline, self.settings))
+        return (Builder(pipeline, self.session, self.settings) for pipeline in each)
 
 
 @contextmanager

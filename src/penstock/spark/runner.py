@@ -13,7 +13,7 @@ from penstock.errors import PenstockError
 from penstock.events.vitals import LastError
 from penstock.kafka.heartbeat import Heartbeats
 from penstock.kafka.offsets import Offsets
-from penstock.spark.progress import GroupProgress
+from penstock.spark.progress import GroupProgress, slowest
 from penstock.spark.query import Query
 from penstock.spark.restarts import Restarts
 from penstock.spark.vitals import QueryStage, Vitals
@@ -121,11 +121,19 @@ class Runner:
     def _beat(self) -> None:
         """Tell Kafka's tools the progress, and everybody the vitals."""
         for pipeline, group in self._groups.items():
+            group.commit([self._done(pipeline)])
             positions = [each.query.position.offsets for each in self._charges if each.query.spec.pipeline == pipeline]
-            group.commit(positions)
             self._ends[pipeline] = group.ends({place for each in positions for place in each})
         for vitals, ends in self.vitals():
             self._heartbeats[vitals.pipeline].send(vitals.name, vitals.as_data(ends, datetime.now(UTC)))
+
+    def _done(self, pipeline: str) -> Offsets:
+        """Where the slowest query of each source is; the queries of a pipeline may read different topics."""
+        by_source: dict[tuple[str, ...], list[Offsets]] = {}
+        for charge in self._charges:
+            if charge.query.spec.pipeline == pipeline:
+                by_source.setdefault(charge.query.spec.source.topics, []).append(charge.query.position.offsets)
+        return {place: offset for each in by_source.values() for place, offset in slowest(each).items()}
 
 
 def _vitals(charge: _Charge) -> Vitals:

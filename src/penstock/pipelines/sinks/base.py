@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from pyspark.sql import SparkSession
 
@@ -26,6 +27,23 @@ class Site:
     directory: Path
 
 
+@dataclass(frozen=True)
+class SourceTable:
+    """A table of a database whose changes are read."""
+
+    schema: str
+    name: str
+
+    def fill(self, text: str) -> str:
+        """The text with `{schema}` and `{table}` replaced; what a name of the lake does not take becomes `_`."""
+        schema, name = (re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in (self.schema, self.name))
+        return text.replace("{schema}", schema).replace("{table}", name)
+
+    def __str__(self) -> str:
+        """Render as `schema.table`."""
+        return self.fill("{schema}.{table}" if self.schema else "{table}")
+
+
 class SinkConfig(Part, ABC):
     """The configuration of one sink."""
 
@@ -39,6 +57,15 @@ class SinkConfig(Part, ABC):
     @abstractmethod
     def build(self, site: Site) -> Sink:
         """The sink of one query; nothing is written or created yet."""
+
+    @property
+    def mixes_tables(self) -> bool:
+        """Whether rows of several tables would end in one place where they do not belong together."""
+        return False
+
+    def for_table(self, table: SourceTable) -> Self:  # noqa: ARG002 - most do not mind
+        """The configuration for the changes of one table."""
+        return self
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
         """The columns that the configuration names, each with its place in it: rows must have them."""

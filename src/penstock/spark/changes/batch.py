@@ -28,6 +28,7 @@ class Facts:
     unavailable: frozenset[str]
     latest_snapshot: int
     truncated: int | None
+    deletes: int = 0
 
 
 def refuse_without_changes(schema: T.StructType, table: str) -> None:
@@ -36,6 +37,15 @@ def refuse_without_changes(schema: T.StructType, table: str) -> None:
         raise QueryFailed(
             f"table {table} is made of changes, but the rows have no column {CDC}",
             hint="read a source of `format: debezium`, and keep the column in transforms",
+        )
+
+
+def refuse_keyless(changes: DataFrame, table: str) -> None:
+    """Refuse changes whose rows cannot be told apart."""
+    if not changes.filter(f"{CDC}.op <> 't'").isEmpty():
+        raise QueryFailed(
+            f"table {table}: the changes have no key, so their rows cannot be told apart",
+            hint="give the table a primary key, or keep its changes with `mode: log`",
         )
 
 
@@ -57,10 +67,12 @@ def facts_of(changes: DataFrame) -> Facts:
         F.array_distinct(F.flatten(F.collect_set(cdc.getField("unavailable")))).alias("unavailable"),
         F.max(F.when(cdc.getField("snapshot"), position)).alias("snapshot"),
         F.max(F.when(is_truncate, position)).alias("truncated"),
+        F.count_if(cdc.getField("op") == "d").alias("deletes"),
     ]
     [found] = changes.agg(*wanted).collect()
     missing = frozenset(found["unavailable"] or ())
-    return Facts(found["changes"], tuple(found["keys"] or ()), missing, found["snapshot"] or 0, found["truncated"])
+    keys, snapshot = tuple(found["keys"] or ()), found["snapshot"] or 0
+    return Facts(found["changes"], keys, missing, snapshot, found["truncated"], found["deletes"])
 
 
 def bounds_of(rows: DataFrame, keys: Sequence[str]) -> tuple[str, str, str] | None:

@@ -9,6 +9,7 @@ from penstock.spark.changes.batch import refuse_without_changes, with_origin
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.table import LakeTable
+from penstock.spark.position import Position
 from penstock.spark.sink import Batch
 
 
@@ -22,6 +23,10 @@ class ChangeLogSink(DeltaSink):
     def check(self, schema: T.StructType) -> None:
         """As the protocol says: changes of any columns find room."""
         refuse_without_changes(schema, self._changes.table.name)
+
+    def landed(self) -> Position | None:
+        """As the protocol says; a log begins with the first change, wherever other sinks of the pipeline are."""
+        return super().landed() or Position({}, {})
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""

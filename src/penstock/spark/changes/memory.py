@@ -41,10 +41,9 @@ class DeleteMemory:
         self._add(session.createDataFrame([(_WHOLE_TABLE, lsn, lsn)], _COLUMNS))
 
     def _add(self, deleted: DataFrame) -> None:
-        if not deleted.isEmpty():
-            noted = deleted.withColumn("noted_at", F.current_timestamp()).coalesce(1)
-            noted.write.format("delta").mode("append").save(self._path)
-            self._is_there = True
+        noted = deleted.withColumn("noted_at", F.current_timestamp()).coalesce(1)
+        noted.write.format("delta").mode("append").save(self._path)
+        self._is_there = True
 
     def without_stale(self, last: DataFrame, keys: Sequence[str]) -> DataFrame:
         """The changes that are not older than a deletion of their row."""

@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.errors import QueryFailed
 from penstock.spark.changes.batch import (
     Facts,
     bounds_of,
     facts_of,
     last_of_each,
     literal,
+    refuse_keyless,
     refuse_without_changes,
     with_origin,
 )
@@ -56,9 +56,9 @@ class MirrorSink:
         refuse_without_changes(schema, self._table.table.name)
 
     def landed(self) -> Position | None:
-        """As the protocol says: nothing needs to be known, since what comes again changes nothing."""
+        """As the protocol says: nothing is known, so all is read from the start; what comes again changes nothing."""
         self._memory.forget(self._session)
-        return None
+        return Position({}, {})
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""
@@ -80,23 +80,16 @@ class MirrorSink:
             self._truncate(changes.sparkSession, facts.truncated)
         rows = changes.filter(f"{CDC}.op <> 't' AND coalesce({CDC}.lsn >= {facts.truncated or 0}L, true)")
         if not facts.keys:
-            self._refuse_keyless(rows)
+            refuse_keyless(rows, self._table.table.name)
             return
         fitted = self._table.fitted(self._marked(last_of_each(rows, facts)))
         last = self._memory.without_stale(fitted, facts.keys).persist()
         try:
-            if self._deletes == "hard":
+            if self._deletes == "hard" and facts.deletes:
                 self._memory.note(last, facts.keys)
             self._merge(last, facts)
         finally:
             last.unpersist()
-
-    def _refuse_keyless(self, rows: DataFrame) -> None:
-        if not rows.isEmpty():
-            raise QueryFailed(
-                f"table {self._table.table.name}: the changes have no key, so their rows cannot be told apart",
-                hint="give the table a primary key, or keep its changes with `mode: log`",
-            )
 
     def _marked(self, last: DataFrame) -> DataFrame:
         """Where deleted rows stay, a column says which they are."""

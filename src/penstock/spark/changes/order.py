@@ -17,7 +17,7 @@ ORDER: Final = "_order"
 
 def order(row: str = "", latest_snapshot: int = 0) -> str:
     """The SQL of a value by which changes of one row are sorted; `latest_snapshot` is the newest one among them."""
-    cdc = f"{row}.{CDC}" if row else CDC
+    cdc = _cdc(row)
     first = f"if({cdc}.snapshot, {cdc}.lsn, greatest({cdc}.lsn, {latest_snapshot}L))"
     place = (f"coalesce({cdc}.commit, {first}, 0L)", f"NOT {cdc}.snapshot", f"coalesce({cdc}.lsn, 0L)")
     names = ("commit", "streamed", "lsn", "row", "offset")
@@ -28,15 +28,18 @@ def order(row: str = "", latest_snapshot: int = 0) -> str:
 
 def is_newer(change: str, stored: str) -> str:
     """The SQL of whether a change may take the place of what is stored; the same change once more may."""
-    after_snapshot = (
-        f"{stored}.{CDC}.snapshot AND NOT {change}.{CDC}.snapshot AND "
-        f"({change}.{CDC}.commit IS NULL OR {change}.{CDC}.at > {stored}.{CDC}.at)"
-    )
+    new, old = _cdc(change), _cdc(stored)
+    after_snapshot = f"{old}.snapshot AND NOT {new}.snapshot AND ({new}.commit IS NULL OR {new}.at > {old}.at)"
     return f"({_place(change)} >= {_place(stored)} OR ({after_snapshot}))"
 
 
 def _place(row: str) -> str:
     """The position alone: a change that is repeated has the same one under another offset."""
-    cdc = f"{row}.{CDC}"
+    cdc = _cdc(row)
     commit = f"coalesce({cdc}.commit, {cdc}.lsn, 0L)"
     return f"named_struct('commit', {commit}, 'lsn', coalesce({cdc}.lsn, 0L), 'row', coalesce({cdc}.row, 0))"
+
+
+def _cdc(row: str) -> str:
+    """What is told of the change, of a row by its alias or of the only one."""
+    return f"{row}.{CDC}" if row else CDC
