@@ -90,7 +90,7 @@ def _carry(client: Settings, directory: Path, number: int) -> Counts:
         pipeline = programs.enter_context(
             program("pipeline", "run", "events.yaml", environment=environment, directory=directory)
         )
-        out.print(f"  [dim]$[/] penstock collector        [dim]# takes POSTs at http://127.0.0.1:{port}/events[/]")
+        out.print(f"  [dim]$[/] penstock collector       [dim]# takes POSTs at http://127.0.0.1:{port}/events[/]")
         out.print(
             "  [dim]$[/] penstock run events.yaml [dim]# Spark: JSON ▸ Avro topic, and ▸ Parquet by type and day[/]"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from textwrap import indent
 
+from rich.padding import Padding
 from rich.table import Column, Table
 
 from penstock.cli.answer_view import first_rows
@@ -62,13 +63,13 @@ def dead_letter(client: Settings) -> None:
 def _show(letter: DeadLetter) -> None:
     out.print(f"  [dim]$[/] penstock deadletters show {text(letter.place)}")
     agent = dict(letter.headers).get("penstock.client.agent") or b""
-    facts = Table.grid(Column(), Column(overflow="fold"), padding=(0, 1, 0, 2))
+    facts = Table.grid(Column(), Column(overflow="fold"), padding=(0, 2, 0, 0))
     facts.add_row("event", text(printable((letter.value or b"").decode())))
     facts.add_row("error", f"[bold red]{text(letter.code)}[/] {text(letter.message)}")
     facts.add_row(
         "sender", f"{text(agent.decode())}, refused by the {text(letter.pipeline)} at {text(letter.failed_at)}"
     )
-    out.print(facts)
+    out.print(Padding(facts, (0, 0, 0, 2)))
 
 
 def _draw(client: Settings, sql: str) -> None:
