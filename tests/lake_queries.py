@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from penstock.config import Settings
 from penstock.errors import PenstockError
+from penstock.kafka.consumer import Consumer
 from penstock.spark.batch import BatchPath, FailureMode
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.json_rows import JsonRows
@@ -100,7 +101,7 @@ class Lake:
         return read_parquet(self.path) if self.format == "parquet" else read_delta(self.path)
 
 
-def finished(query: Query, seconds: float = 90) -> PenstockError | None:
+def finished(query: Query, seconds: float = 240) -> PenstockError | None:
     """Wait for the end of a query that reads what is there."""
     give_up = time.monotonic() + seconds
     while query.is_active:
@@ -109,7 +110,7 @@ def finished(query: Query, seconds: float = 90) -> PenstockError | None:
     return query.ended()
 
 
-def event(number: int, kind: str | None = None, day: str = "2026-11-16", **more: object) -> bytes:
+def event(number: int, /, kind: str | None = None, day: str = "2026-11-16", **more: object) -> bytes:
     """One event as JSON."""
     given = {"id": number, "kind": kind or ("view" if number % 2 else "click"), "day": day, **more}
     return json.dumps(given).encode()
@@ -118,6 +119,12 @@ def event(number: int, kind: str | None = None, day: str = "2026-11-16", **more:
 def events(numbers: Iterable[int]) -> list[bytes]:
     """Events of two kinds."""
     return [event(number) for number in numbers]
+
+
+def dead_letters(lake: Lake) -> list[dict[str, str]]:
+    """The headers of everything that was refused."""
+    with Consumer(lake.dead_letters().topic, start="earliest", timeout=3, settings=lake.settings) as consumer:
+        return [{name: (value or b"").decode() for name, value in record.headers} for record in consumer]
 
 
 def parquet_files(path: str | Path) -> list[Path]:

@@ -51,7 +51,7 @@ class DeltaSink:
         self._notes, self._number = self._read_notes(), 0
         if self._notes is None:
             return None
-        return self._claim(self._notes.columns)
+        return self._claim(next_notes(self._table, self._notes, self._notes.columns).columns)
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""
