@@ -46,13 +46,15 @@ class WebhookConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(description="http or https; never shown whole")
-    method: Literal["POST", "PUT"] = "POST"
+    method: Literal["POST", "PUT"] = Field("POST", description="or PUT")
     format: Format = Field("json", description="json (the envelope), slack or teams")
     text: TemplateText | None = Field(
         None, max_length=10_000, description="a template: the message for slack and teams"
     )
     body: TemplateField | None = Field(None, description="a template of any shape, sent as JSON instead")
-    headers: dict[Annotated[str, AfterValidator(_checked_header)], SecretStr] = Field(default_factory=dict)
+    headers: dict[Annotated[str, AfterValidator(_checked_header)], SecretStr] = Field(
+        default_factory=dict, description="further headers, whose values are never shown"
+    )
     secret: SecretStr | None = Field(None, description="signs each request: header X-Penstock-Signature")
     timeout: float = Field(10.0, gt=0, le=300, description="seconds for the whole request")
     ca: Annotated[Path, AfterValidator(_readable_pem)] | None = Field(None, description="PEM file to trust")
