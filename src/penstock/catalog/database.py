@@ -127,9 +127,9 @@ def translated(error: psycopg.Error, place: str) -> PenstockError:
 
 
 def records(connection: Connection, query: str, parameters: Parameters = ()) -> list[Record]:
-    """The rows of a query, each a dict by its columns' names."""
+    """The rows of a query, each a dict by its columns' names; planned for these parameters, not for any."""
     with connection.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query.encode(), parameters).fetchall()
+        return cursor.execute(query.encode(), parameters, prepare=False).fetchall()
 
 
 def _configure(connection: Connection) -> None:

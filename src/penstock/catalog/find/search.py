@@ -11,22 +11,25 @@ from penstock.errors import UsageError
 CANDIDATES = 2000
 """Words that very many datasets share are ranked among so many of them, so that an answer takes its time no longer."""
 
+BEGINNING = ":*"
+"""PostgreSQL's sign for a word that begins so."""
+
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
+# The words stand in the condition itself, so that the planner sees how common they are: for rare ones it goes to the
+# index, and for those that a large part of the catalog has it reads the table until it has enough candidates.
 _QUERY = """
-WITH wanted AS MATERIALIZED (SELECT to_tsquery('simple', %(query)s) AS words),
-candidate AS MATERIALIZED (
-    SELECT s.urn, ts_rank_cd(s.words, wanted.words) AS score
-    FROM wanted CROSS JOIN LATERAL (
-        SELECT urn, words FROM dataset_search WHERE words @@ wanted.words LIMIT %(candidates)s
-    ) AS s
+WITH best AS MATERIALIZED (
+    SELECT urn, ts_rank_cd(words, to_tsquery('simple', %(query)s)) AS score
+    FROM (SELECT * FROM dataset_search WHERE words @@ to_tsquery('simple', %(query)s) LIMIT %(candidates)s) AS candidate
+    ORDER BY score DESC, length(urn), urn LIMIT 5 * %(limit)s
 )
-SELECT d.urn, d.platform, d.name, d.origin, d.status, d.description, c.score,
+SELECT d.urn, d.platform, d.name, d.origin, d.status, d.description, best.score,
     ARRAY(SELECT DISTINCT owner FROM dataset_current_owner o WHERE o.urn = d.urn ORDER BY 1) AS owners,
     ARRAY(SELECT DISTINCT tag FROM dataset_tag t WHERE t.urn = d.urn ORDER BY 1) AS tags
-FROM candidate c JOIN dataset d USING (urn)
-ORDER BY d.status, c.score DESC, length(d.name), d.urn LIMIT %(limit)s
+FROM best JOIN dataset d USING (urn)
+ORDER BY d.status, best.score DESC, length(d.urn), d.urn LIMIT %(limit)s
 """
 
 
@@ -46,14 +49,33 @@ class Found:
 
 
 def search(connection: Connection, text: str, limit: int = 20) -> list[Found]:
-    """The datasets in which every word of the text begins some word; removed ones come last."""
-    found = records(connection, _QUERY, {"query": ts_query(text), "limit": limit, "candidates": CANDIDATES})
-    return [Found(**row) for row in found]
+    """The datasets that have every word of the text; removed ones come last.
+
+    Whole words come first, then the last word may be the beginning of one, and if nothing is found any of them may.
+    """
+    words = words_in(text)
+    found: dict[str, Found] = {}
+    for query in _queries(words):
+        found |= {item.urn: item for item in _found(connection, query, limit) if item.urn not in found}
+        if len(found) >= limit or (found and query.endswith(BEGINNING)):
+            break
+    return sorted(found.values(), key=lambda item: item.status != "active")[:limit]
 
 
-def ts_query(text: str) -> str:
-    """The words of a text as PostgreSQL's query: each may be the beginning of a longer one, and all must be there."""
-    words = [word for part in _WORD.findall(text) for word in _HUMP.split(part)]
+def words_in(text: str) -> list[str]:
+    """The words to search for, at the humps of camel case too; UsageError if there are none."""
+    words = [word.lower() for part in _WORD.findall(text) for word in _HUMP.split(part)]
     if not words:
         raise UsageError(f"{text!r} has no word to search for", hint="give a name, a field, an owner or a tag")
-    return " & ".join(f"{word.lower()}:*" for word in words)
+    return words
+
+
+def _queries(words: list[str]) -> list[str]:
+    """What is asked, one after the other: beginnings of common words are the dearest, and come last."""
+    joined = " & ".join(words)
+    return [joined, f"{joined}{BEGINNING}", " & ".join(f"{word}{BEGINNING}" for word in words)]
+
+
+def _found(connection: Connection, query: str, limit: int) -> list[Found]:
+    rows = records(connection, _QUERY, {"query": query, "limit": limit, "candidates": CANDIDATES})
+    return [Found(**row) for row in rows]
