@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from math import inf
 from time import monotonic
 
@@ -47,20 +46,14 @@ class Commits:
 
     def _commit(self) -> None:
         self._last = monotonic()
-        self._reader.done(self._tracker.offsets())
-        if self._how == "sync":
-            self._tell(lambda: self._reader.commit(wait=True))
-        else:
-            self._try(lambda: self._reader.commit(wait=False))
+        taken = self._try()
+        while not taken and self._how == "sync" and not self._halt.wait(_PAUSE_SECONDS):
+            taken = self._try()
 
-    def _tell(self, commit: Callable[[], None]) -> None:
-        """Nothing more is done until the broker knows, or the partitions are gone."""
-        while not self._try(commit) and not self._halt.wait(_PAUSE_SECONDS):
-            pass
-
-    def _try(self, commit: Callable[[], None]) -> bool:
+    def _try(self) -> bool:
+        """Whether the broker was told; with `sync` nothing more is done until it was, or the partitions are gone."""
         try:
-            commit()
+            self._reader.commit(self._tracker.offsets(), wait=self._how == "sync")
         except Transient as error:
             _log.warning("%s", error)
             return False

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as NotBase64
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from penstock.actions.path import Decoder
+from penstock.actions.reader import Received
 from penstock.errors import RecordUndecodable, UsageError
 from penstock.events.envelope import EventEnvelope
 from penstock.events.record import ConsumerRecord, Offset, Partition, TopicName
-from penstock.kafka.offsets import Offsets, PartitionId
+from penstock.kafka.group_reader import Standing
+from penstock.kafka.offsets import Offsets
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 
 
 class LinesReader:
     """Gives the lines of a file out as records, those that are in it at the start; the offset is the line's number."""
-
-    is_connected = True
 
     def __init__(self, path: Path) -> None:
         try:
@@ -34,42 +34,30 @@ class LinesReader:
             ) from error
         self._name = TopicName(path.name)
         self._number = 0
-        self.position: Offsets = {}
 
     @property
     def is_exhausted(self) -> bool:
         """Whether all lines were given out."""
         return self._file.closed or self._file.tell() >= self._end
 
-    def steady(self) -> AbstractContextManager[Any]:
-        """Nothing goes or comes here."""
-        return nullcontext()
-
-    def take(self, size: int, wait: float) -> list[ConsumerRecord]:  # noqa: ARG002 - the seam's signature
-        """The next lines."""
+    def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:  # noqa: ARG002 - the seam's signature
+        """Give the next lines out."""
         records: list[ConsumerRecord] = []
         while len(records) < size and not self.is_exhausted:
             line = self._file.readline(MAX_LINE_BYTES)
             self._number += 1
             if line.strip():
                 records.append(self._record(line))
-        return records
+        return receive(records)
 
-    def done(self, offsets: Offsets) -> None:
-        """Lines before these are done."""
-        self.position = offsets
-
-    def commit(self, *, wait: bool) -> None:
+    def commit(self, done: Offsets, *, wait: bool) -> None:
         """A file is left as it is."""
 
-    def look(self) -> None:
-        """A file is there."""
-
-    def lag(self) -> dict[PartitionId, int]:
+    def standing(self) -> Standing:
         """Nobody knows how many lines are left."""
-        return {}
+        return Standing()
 
-    def close(self) -> None:
+    def close(self, done: Offsets) -> None:  # noqa: ARG002 - as above
         """Close the file."""
         self._file.close()
 

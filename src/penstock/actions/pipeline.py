@@ -24,7 +24,8 @@ from penstock.actions.tracker import Tracker
 from penstock.actions.workers import Workers
 from penstock.config import Settings
 from penstock.errors import PenstockError, Transient
-from penstock.kafka.offsets import Offsets, PartitionId
+from penstock.kafka.group_reader import Standing
+from penstock.kafka.offsets import PartitionId
 from penstock.kafka.rebalance import Callbacks
 
 _BATCH = 500
@@ -43,8 +44,7 @@ class Pipeline:
         self.spec = spec
         self.tally = Tally()
         self.tracker = Tracker()
-        self.lag: dict[PartitionId, int] = {}
-        self.position: Offsets = {}
+        self.standing = Standing()
         self.clients: Clients = clients_of(spec, settings)
         self._halt = Halt()
         self._mode = mode
@@ -53,11 +53,6 @@ class Pipeline:
         self._looked_at = 0.0
         group_waits = int(self.clients.consumer.kafka.get("max.poll.interval.ms", _GROUP_WAITS_MS)) / 1000
         self._patience = min(spec.options.shutdown_timeout, group_waits / 2)
-
-    @property
-    def is_connected(self) -> bool:
-        """False while no broker answers."""
-        return self._reader is None or self._reader.is_connected
 
     @property
     def is_reading(self) -> bool:
@@ -121,15 +116,13 @@ class Pipeline:
             self._look(reader)
             if not self._has_room(workers):
                 continue
-            with reader.steady():
-                records = reader.take(int(min(_BATCH, self._left)), _WAIT_SECONDS)
-                windows = self.tracker.receive(records)
-            for record in records:
+            received = reader.take(int(min(_BATCH, self._left)), _WAIT_SECONDS, self.tracker.receive)
+            for record, window in received:
                 if self._halt.is_set:
                     break
-                path.begin(record, windows[record.topic, record.partition])
+                path.begin(record, window)
                 commits.commit_if_due()
-            self._left -= len(records)
+            self._left -= len(received)
         if workers is not None and not self._halt.is_set:
             workers.wait(self.spec.options.shutdown_timeout)
 
@@ -145,13 +138,12 @@ class Pipeline:
         now = monotonic()
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
-            reader.look()
-            self.lag, self.position = reader.lag(), reader.position
+            self.standing = reader.standing()
 
     def _revoked(self, partitions: Iterable[PartitionId]) -> None:
-        """Partitions go: what is in work is finished, to a limit, and what is done is committed when this returns."""
+        """Partitions go: what is in work is finished, to a limit, and what is done is committed."""
         if self._reader is not None:
-            self._reader.done(self.tracker.close(partitions, self._patience))
+            self._reader.commit(self.tracker.close(partitions, self._patience), wait=True)
 
     def _lost(self, partitions: Iterable[PartitionId]) -> None:
         self.tracker.close(partitions, 0)
@@ -170,8 +162,7 @@ class Pipeline:
         if self._reader is None:
             return
         try:
-            self._reader.done(self.tracker.offsets())
-            self._reader.close()
+            self._reader.close(self.tracker.offsets())
         except Transient as error:
             _log.warning("%s", error)
         except PenstockError:

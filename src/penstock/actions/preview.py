@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from time import monotonic
-from typing import Any
 
 from penstock.actions.clients import Clients
+from penstock.actions.reader import Received
 from penstock.actions.retries import told
 from penstock.actions.source import present_topics
 from penstock.actions.source_spec import KafkaSource
 from penstock.events.envelope import EventEnvelope
 from penstock.events.record import ConsumerRecord, GroupName, Offset
 from penstock.kafka.admin import Admin
-from penstock.kafka.group_reader import GroupReader
+from penstock.kafka.group_reader import GroupReader, Standing
 from penstock.kafka.offsets import Offsets, PartitionId, committed_offsets, end_offsets, first_offsets
 from penstock.kafka.start import find_partitions, moment, starting_offsets
 
@@ -67,8 +66,6 @@ class Excerpt:
     Where the group has no place it begins `newest` records before the end.
     """
 
-    is_connected = True
-
     def __init__(self, source: KafkaSource, clients: Clients, newest: int) -> None:
         with Admin(clients.consumer) as admin:
             partitions = find_partitions(admin, present_topics(admin, list(source.routes())))
@@ -81,43 +78,34 @@ class Excerpt:
         self._reader = GroupReader(clients.consumer, list(source.routes()), None, starts=starts)
         self._left = {place for place, offset in starts.items() if offset < self._ends[place]}
         self._last = monotonic()
-        self.position: Offsets = {}
 
     @property
     def is_exhausted(self) -> bool:
         """Whether all that was there was given out; offsets that hold no record are not waited for."""
         return not self._left or monotonic() - self._last > _IDLE_SECONDS
 
-    def steady(self) -> AbstractContextManager[Any]:
-        """Nothing goes or comes here."""
-        return self._reader.steady()
+    def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:
+        """Give the next records out."""
+        return receive(self._reader.take(size, wait, self._noted))
 
-    def take(self, size: int, wait: float) -> list[ConsumerRecord]:
-        """The next records."""
-        records = self._reader.take(size, wait)
+    def commit(self, done: Offsets, *, wait: bool) -> None:
+        """Nothing is committed."""
+
+    def standing(self) -> Standing:
+        """Nobody asks."""
+        return Standing()
+
+    def close(self, done: Offsets) -> None:
+        """Disconnect."""
+        self._reader.close(done)
+
+    def _noted(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
         for record in records:
             self._last = monotonic()
             place = PartitionId(record.topic, record.partition)
             if record.offset + 1 >= self._ends.get(place, 0):
                 self._left.discard(place)
         return records
-
-    def done(self, offsets: Offsets) -> None:
-        """Nothing is kept."""
-
-    def commit(self, *, wait: bool) -> None:
-        """Nothing is committed."""
-
-    def look(self) -> None:
-        """A dry run is too short for that."""
-
-    def lag(self) -> dict[PartitionId, int]:
-        """Nobody asks."""
-        return {}
-
-    def close(self) -> None:
-        """Disconnect."""
-        self._reader.close()
 
 
 def _newest(admin: Admin, ends: Offsets, count: int) -> Offsets:

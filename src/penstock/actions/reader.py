@@ -2,55 +2,36 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from penstock.events.record import ConsumerRecord
-from penstock.kafka.offsets import Offsets, PartitionId
+from penstock.kafka.group_reader import Standing
+from penstock.kafka.offsets import Offsets
+
+Received = TypeVar("Received")
 
 
 class Reader(Protocol):
-    """Gives records out, and takes note of how far a pipeline has come; see `kafka.group_reader`."""
+    """Gives records out, and takes note of how far a pipeline has come; `kafka.group_reader` has the guarantees."""
 
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing more will come."""
         ...
 
-    @property
-    def is_connected(self) -> bool:
-        """False while what is read from does not answer."""
+    def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:
+        """Give `receive` the records that are there, or come within `wait` seconds; what it makes of them."""
         ...
 
-    @property
-    def position(self) -> Offsets:
-        """The first offset of each partition that is not done."""
+    def commit(self, done: Offsets, *, wait: bool) -> None:
+        """All records before these offsets are done: keep that for the next start."""
         ...
 
-    def steady(self) -> AbstractContextManager[Any]:
-        """Within this context no partition goes or comes, save inside of `take`."""
+    def standing(self) -> Standing:
+        """How far it is."""
         ...
 
-    def take(self, size: int, wait: float) -> list[ConsumerRecord]:
-        """The records that are there, or come within `wait` seconds."""
-        ...
-
-    def done(self, offsets: Offsets) -> None:
-        """All records before these offsets are done."""
-        ...
-
-    def commit(self, *, wait: bool) -> None:
-        """Keep what is done for the next start."""
-        ...
-
-    def look(self) -> None:
-        """Find out whether what did not answer does so again."""
-        ...
-
-    def lag(self) -> dict[PartitionId, int]:
-        """How many records of each partition are not done."""
-        ...
-
-    def close(self) -> None:
+    def close(self, done: Offsets) -> None:
         """Commit, and let go."""
         ...

@@ -84,9 +84,6 @@ class Window:
         return len(self._unfinished)
 
 
-Windows = dict[tuple[str, int], Window]
-
-
 class Tracker:
     """The windows of all partitions, with what is in work; any thread may call it.
 
@@ -96,26 +93,18 @@ class Tracker:
     def __init__(self) -> None:
         self.held = 0
         self.finished = 0
-        self._windows: Windows = {}
+        self._windows: dict[tuple[str, int], Window] = {}
         self._lock = Lock()
         self._changed = Condition(self._lock)
         self._waiting = 0
         self._in_work: dict[int, tuple[ConsumerRecord, float]] = {}
         self._stopped = False
 
-    def receive(self, records: Sequence[ConsumerRecord]) -> Windows:
-        """Events were read; the windows of their partitions, which stay theirs if partitions go and come back."""
-        found: Windows = {}
+    def receive(self, records: Sequence[ConsumerRecord]) -> list[tuple[ConsumerRecord, Window]]:
+        """Events were read; each with its partition's window, which stays its own if the partition goes and returns."""
         with self._lock:
-            for record in records:
-                slot = (record.topic, record.partition)
-                window = found.get(slot)
-                if window is None:
-                    window = found[slot] = self._windows.setdefault(slot, Window(PartitionId(*slot)))
-                    window.closed |= self._stopped
-                window.receive(record.offset)
             self.held += len(records)
-        return found
+            return [(record, self._received(record)) for record in records]
 
     def begin(self, window: Window, record: ConsumerRecord) -> bool:
         """Whether work on an event may begin: not after its partition went, or after `stop`."""
@@ -213,6 +202,14 @@ class Tracker:
 
     def _is_awaiting(self) -> bool:
         return any(window.awaited for window in self._windows.values())
+
+    def _received(self, record: ConsumerRecord) -> Window:
+        slot = (record.topic, record.partition)
+        window = self._windows.get(slot)
+        if window is None:
+            window = self._windows[slot] = Window(PartitionId(*slot))
+        window.receive(record.offset)
+        return window
 
     def _wait_for(self, state: Callable[[], bool], timeout: float) -> bool:
         """Wait for a state; that somebody waits is counted, since telling nobody costs every event."""

@@ -62,14 +62,14 @@ class PipelineThread:
             self._stage,
             self._started_at,
             counts=dict(pipeline.tally.by_type),
-            lag=pipeline.lag,
-            position=pipeline.position,
+            lag=pipeline.standing.lag,
+            position=pipeline.standing.position,
             held=held,
             in_work=len(working),
             oldest=InWork(*oldest) if oldest else None,
             stuck_after=pipeline.spec.options.stuck_after,
             waits_for_acks=not working and held >= pipeline.spec.options.buffer,
-            is_connected=pipeline.is_connected,
+            is_connected=pipeline.standing.is_connected,
             last_error=self._error,
         )
         return [now]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from math import inf
-from threading import RLock
+from typing import TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Consumer as Handle
@@ -35,15 +36,25 @@ _BY_ITS_OWNER = CommitPolicy("auto", inf)
 """Commits are made when the owner says so; a refusal that passes goes with the next one."""
 
 _log = logging.getLogger(__name__)
+Received = TypeVar("Received")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a reader is: records of each partition that are not done, the first of them, and whether it is heard."""
+
+    lag: Mapping[PartitionId, int] = field(default_factory=dict)
+    position: Offsets = field(default_factory=dict)
+    is_connected: bool = True
 
 
 class GroupReader:
     """Reads the partitions that a group gives to this member, or those in `starts` where there is no group.
 
-    Records come as they are, undecoded. Nothing counts as processed until `done` says so, and nothing is committed but
-    by `commit`, `close`, and before partitions go to another member: then `on_revoked` is called first, which may call
-    `done` once more. A member whose owner is away at work stays in the group, with its partitions paused, and
-    `on_revoked` comes on another thread. Topics that are not there are read as soon as they are.
+    Records come as they are, undecoded, and nothing is committed but by `commit` and `close`. Before partitions go to
+    another member `on_revoked` is called, which may commit. A member whose owner is away at work stays in the group,
+    with its partitions paused, and `on_revoked` comes on another thread. Topics that are not there are read as soon as
+    they are.
 
     One thread takes; any may call the rest.
     """
@@ -65,7 +76,7 @@ class GroupReader:
             settings, topics, group=group, fallback=fallback, assignment="eager", instance_id=None
         )
         self._watch = ConnectionWatch()
-        self._unanswered = 0
+        self._unanswered = False
         with translated("making a consumer"):
             self._handle = Handle({**options, "error_cb": self._watch, "on_commit": self._answered})
         self._session = Session(self._handle, group, str(settings.kafka.get("sasl.username", "")))
@@ -77,84 +88,57 @@ class GroupReader:
         self._closed = False
         self._begin(topics, starts or {})
 
-    def steady(self) -> RLock:
-        """Within this context no partition goes or comes, save inside of `take`."""
-        return self._session.lock
+    def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:
+        """Give `receive` the records that are there, or come within `wait` seconds, and return what it makes of them.
 
-    def take(self, size: int, wait: float) -> list[ConsumerRecord]:
-        """The records that are there, or come within `wait` seconds; what goes wrong for good is raised."""
+        It is called before any partition can go. What goes wrong for good is raised.
+        """
         with self._session.lock:
             if self._closed:
-                return []
+                return receive([])
             self._keepalive.caller_comes()
             try:
                 self._fetcher.serve()
                 if not self._fetcher:
                     self._fetcher.fetch(size, wait)
                 self._raise_failure()
-                return self._give(size)
+                return receive(self._give(size))
             finally:
                 self._keepalive.caller_goes()
 
-    def done(self, offsets: Offsets) -> None:
-        """All records before these offsets are processed."""
-        with self._session.lock:
-            self._session.progress.settle_to(offsets)
+    def commit(self, done: Offsets, *, wait: bool) -> None:
+        """All records before these offsets are done: tell the broker.
 
-    def commit(self, *, wait: bool) -> None:
-        """Tell the broker what is processed; one such call at a time is underway, so a second one waits for both.
-
-        CommitFailed and other Transient errors say that the broker was not told; the next commit has it as well.
+        One such call at a time is underway, so the next waits for both. CommitFailed and other Transient errors say
+        that the broker was not told; the next commit has it as well.
         """
         with self._session.lock:
-            if self._closed or self._session.group is None:
+            self._session.progress.settle_to(done)
+            if self._closed or self._session.group is None or not self._session.progress.uncommitted():
                 return
-            before = self._session.progress.uncommitted()
-            if before and not wait and not self._unanswered:
-                self._unanswered += 1
-                self._committer.commit(wait=False)
-            elif before:
-                self._committer.commit(wait=True)
+            goes_on = not wait and not self._unanswered
+            self._unanswered = goes_on
+            self._committer.commit(wait=not goes_on)
 
-    def lag(self) -> dict[PartitionId, int]:
-        """How many records of each partition are not processed, as far as the last fetch told."""
+    def standing(self) -> Standing:
+        """How this member is; brokers that were lost are asked whether they are back."""
         with self._session.lock:
             if self._closed:
-                return {}
+                return Standing()
+            self._look_for_brokers()
             processed = self._session.progress.processed()
-            return {place: self._behind(place, processed.get(place)) for place in sorted(self._rebalance.partitions)}
+            lag = {place: self._behind(place, processed.get(place)) for place in sorted(self._rebalance.partitions)}
+            return Standing(lag, processed, is_connected=not self._watch.hopeless)
 
-    @property
-    def is_connected(self) -> bool:
-        """False while no broker answers, as far as `look` found out."""
-        return not self._watch.hopeless
-
-    def look(self) -> None:
-        """Find out whether the brokers are back, after they were lost."""
-        if self._watch.hopeless:
-            with self._session.lock, suppress(KafkaException):
-                self._handle.list_topics(timeout=_LOOK_SECONDS)
-                self._watch.restart()
-
-    @property
-    def partitions(self) -> list[PartitionId]:
-        """What this member reads now."""
-        return sorted(self._rebalance.partitions)
-
-    @property
-    def position(self) -> Offsets:
-        """The first offset of each partition that is not processed."""
-        with self._session.lock:
-            return self._session.progress.processed()
-
-    def close(self) -> None:
-        """Commit what is processed and leave the group; on any thread, also while the owner is at work."""
+    def close(self, done: Offsets) -> None:
+        """Commit, and leave the group; on any thread, also while the owner is at work."""
         self._keepalive.stop()
         with self._session.lock:
             if self._closed:
                 return
             try:
                 if self._session.group is not None:
+                    self._session.progress.settle_to(done)
                     self._commit_unless_lost()
             finally:
                 self._handle.close()
@@ -186,8 +170,14 @@ class GroupReader:
             return 0
         return max(0, high - max(low, processed))
 
+    def _look_for_brokers(self) -> None:
+        if self._watch.hopeless:
+            with suppress(KafkaException):
+                self._handle.list_topics(timeout=_LOOK_SECONDS)
+                self._watch.restart()
+
     def _commit_unless_lost(self) -> None:
-        self.look()
+        self._look_for_brokers()
         if self._watch.hopeless and self._session.progress.uncommitted():
             raise BrokerUnavailable(
                 "the broker is away, so the last offsets are not committed", hint="their events will be read again"
@@ -195,7 +185,7 @@ class GroupReader:
         self._committer.commit(wait=True)
 
     def _answered(self, error: KafkaError | None, places: Sequence[TopicPartition]) -> None:
-        self._unanswered = 0
+        self._unanswered = False
         self._committer.answered(error, places)
 
     def _raise_failure(self) -> None:

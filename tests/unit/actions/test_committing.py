@@ -22,16 +22,12 @@ class Broker:
     def __init__(self, refuses: int = 0) -> None:
         self.refuses = refuses
         self.told: list[tuple[int, bool]] = []
-        self._done = 0
 
-    def done(self, offsets: Offsets) -> None:
-        self._done = max(offsets.values(), default=Offset(0))
-
-    def commit(self, *, wait: bool) -> None:
+    def commit(self, done: Offsets, *, wait: bool) -> None:
         if self.refuses:
             self.refuses -= 1
             raise CommitFailed("away")
-        self.told.append((self._done, wait))
+        self.told.append((max(done.values()), wait))
 
 
 class Work:
@@ -47,7 +43,7 @@ class Work:
             record = ConsumerRecord(
                 None, b"", (), 0, TopicName("t"), Partition(0), Offset(self._offset), has_schema=False
             )
-            window = self.tracker.receive([record])["t", 0]
+            window = self.tracker.receive([record])[0][1]
             self.tracker.finish(window, record)
             self._offset += 1
             self.commits.commit_if_due()

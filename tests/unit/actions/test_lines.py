@@ -59,7 +59,7 @@ def test_events_of_a_file_come_out_as_they_went_in(failed: FailedEvents) -> None
         record = message(number)
         failed.write(record, EventEnvelope("E", Event({"n": number}), None, record), "E", ValueError("no"))
     reader, decoder = LinesReader(failed.path), LineDecoder(Decoded())
-    records = reader.take(2, 0) + reader.take(10, 0)
+    records = reader.take(2, 0, list) + reader.take(10, 0, list)
     events = [decoder.decode(record) for record in records]
     assert [(event.event_type, event.event.n, event.meta["kafka"]["offset"]) for event in events if event] == [
         ("E", 0, 0),
@@ -68,31 +68,31 @@ def test_events_of_a_file_come_out_as_they_went_in(failed: FailedEvents) -> None
     ]
     assert reader.is_exhausted
     assert [record.key for record in records] == [b"k"] * 3
-    reader.close()
+    reader.close({})
 
 
 def test_a_message_that_could_not_be_decoded_is_kept_whole_and_decoded_again(failed: FailedEvents) -> None:
     failed.prepare()
     failed.write(message(5, b"\0\xff", b"\xfe"), None, "PlatformEvent_v1", RecordUndecodable("garbage"))
     reader, decoded = LinesReader(failed.path), Decoded()
-    (record,) = reader.take(10, 0)
+    (record,) = reader.take(10, 0, list)
     event = LineDecoder(decoded).decode(record)
     assert [(each.key, each.value, str(each.origin)) for each in decoded.got] == [(b"\xfe", b"\0\xff", "t/2/5")]
     assert event is not None
     assert event.meta["kafka"]["offset"] == 5
-    reader.close()
+    reader.close({})
 
 
 @pytest.mark.parametrize("line", [b"no json", b"{}", b'{"event_type": "E", "event": 5}', b"\xff"])
 def test_a_line_that_is_no_event_is_told(tmp_path: Path, line: bytes) -> None:
     (tmp_path / "file").write_bytes(b"\n" + line + b"\n")
     reader, decoder = LinesReader(tmp_path / "file"), LineDecoder(Decoded())
-    (record,) = reader.take(10, 0)
+    (record,) = reader.take(10, 0, list)
     assert str(record.origin) == "file/0/2"
     assert decoder.type_of(record) == "unreadable"
     with pytest.raises(RecordUndecodable):
         decoder.decode(record)
-    reader.close()
+    reader.close({})
 
 
 def test_lines_that_are_added_while_a_file_is_read_are_left_for_the_next_time(tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_lines_that_are_added_while_a_file_is_read_are_left_for_the_next_time(tm
     file.write_bytes(b"one\n")
     reader = LinesReader(file)
     file.write_bytes(b"one\ntwo\n")
-    assert len(reader.take(10, 0)) == 1
+    assert len(reader.take(10, 0, list)) == 1
     assert reader.is_exhausted
-    reader.close()
+    reader.close({})
 
 
 def test_a_file_or_a_directory_that_cannot_be_used_is_told(tmp_path: Path) -> None:

@@ -97,9 +97,8 @@ class Run:
         records = [
             ConsumerRecord(None, value, (), 1, topic, partition, Offset(n), False) for n, value in enumerate(values)
         ]
-        windows = self.tracker.receive(records)
-        for record in records:
-            path.begin(record, windows[topic, partition])
+        for record, window in self.tracker.receive(records):
+            path.begin(record, window)
 
     @property
     def done(self) -> int:

@@ -22,7 +22,7 @@ def record(offset: int, partition: int = 0) -> ConsumerRecord:
 
 def work(tracker: Tracker, one: ConsumerRecord, *, done: bool = True) -> None:
     """Receive one record and work on it."""
-    window = tracker.receive([one])[one.topic, one.partition]
+    window = tracker.receive([one])[0][1]
     assert tracker.begin(window, one)
     tracker.end(window, one, done=done)
 
@@ -32,10 +32,10 @@ def test_offsets_never_pass_the_first_event_that_is_not_done(order: list[int], f
     tracker = Tracker()
     offsets = [10 + 3 * number for number in range(12)]
     records = [record(offset) for offset in offsets]
-    windows = tracker.receive(records)
+    window = tracker.receive(records)[0][1]
     done = order[:finished]
     for number in done:
-        tracker.finish(windows[TOPIC, 0], records[number])
+        tracker.finish(window, records[number])
     expected = next((offsets[number] for number in range(12) if number not in done), offsets[-1] + 1)
     assert tracker.offsets() == {HERE: expected}
     assert tracker.held == sum(offset >= expected for offset in offsets)
@@ -73,7 +73,7 @@ def test_partitions_are_told_apart() -> None:
 def test_a_partition_that_goes_waits_for_what_is_in_work_and_begins_nothing_more() -> None:
     tracker = Tracker()
     one, two = record(0), record(1)
-    window = tracker.receive([one, two])[TOPIC, 0]
+    window = tracker.receive([one, two])[0][1]
     assert tracker.begin(window, one)
     closed: list[dict[PartitionId, Offset]] = []
     closing = threading.Thread(target=lambda: closed.append(tracker.close([HERE], 10)))
@@ -91,7 +91,7 @@ def test_a_partition_that_goes_waits_for_what_is_in_work_and_begins_nothing_more
 def test_work_that_outlasts_its_partition_does_no_harm_when_the_partition_comes_back() -> None:
     tracker = Tracker()
     late = record(0)
-    window = tracker.receive([late])[TOPIC, 0]
+    window = tracker.receive([late])[0][1]
     assert tracker.begin(window, late)
     assert tracker.close([HERE], 0.01) == {HERE: 0}
     again = record(0)
@@ -104,7 +104,7 @@ def test_work_that_outlasts_its_partition_does_no_harm_when_the_partition_comes_
 def test_nothing_begins_after_a_stop_and_what_is_in_work_is_waited_for() -> None:
     tracker = Tracker()
     one, two = record(0), record(1)
-    window = tracker.receive([one, two])[TOPIC, 0]
+    window = tracker.receive([one, two])[0][1]
     assert tracker.begin(window, one)
     tracker.stop()
     assert not tracker.begin(window, two)
@@ -118,7 +118,7 @@ def test_nothing_begins_after_a_stop_and_what_is_in_work_is_waited_for() -> None
 def test_room_is_waited_for() -> None:
     tracker = Tracker()
     records = [record(offset) for offset in range(3)]
-    window = tracker.receive(records)[TOPIC, 0]
+    window = tracker.receive(records)[0][1]
     assert not tracker.wait_room(3, 0.01)
     threading.Timer(0.02, tracker.finish, (window, records[0])).start()
     assert tracker.wait_room(3, 5)
@@ -128,7 +128,7 @@ def test_room_is_waited_for() -> None:
 def test_many_threads_leave_no_event_behind(seed: int) -> None:
     tracker = Tracker()
     records = [record(offset) for offset in range(400)]
-    window = tracker.receive(records)[TOPIC, 0]
+    window = tracker.receive(records)[0][1]
     random.Random(seed).shuffle(records)  # noqa: S311 - no secret
 
     def finish(share: list[ConsumerRecord]) -> None:
@@ -147,7 +147,7 @@ def test_many_threads_leave_no_event_behind(seed: int) -> None:
 def test_what_stands_before_an_event_that_was_begun_may_still_begin_when_its_partition_goes() -> None:
     tracker = Tracker()
     records = [record(offset) for offset in range(5)]
-    window = tracker.receive(records)[TOPIC, 0]
+    window = tracker.receive(records)[0][1]
     for number in (0, 3):
         assert tracker.begin(window, records[number])
     tracker.end(window, records[3], done=True)
@@ -179,7 +179,7 @@ def test_events_that_were_put_off_are_not_awaited() -> None:
 def test_a_pipeline_that_fails_begins_nothing_more() -> None:
     tracker = Tracker()
     records = [record(0), record(1)]
-    window = tracker.receive(records)[TOPIC, 0]
+    window = tracker.receive(records)[0][1]
     assert tracker.begin(window, records[1])
     tracker.stop(at_once=True)
     assert not tracker.begin(window, records[0])
