@@ -13,6 +13,7 @@ from penstock.actions.filters import compile_filter
 from penstock.errors import ConfigError
 from penstock.events.envelope import EventEnvelope
 from penstock.events.metadata import event_class
+from tests.action_context import context
 
 ECE = "EntityChangeEvent_v1"
 MCL = "MetadataChangeLogEvent_v1"
@@ -208,7 +209,7 @@ class OnlyTags:
 
 def test_a_class_of_the_users_own_filters_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "own_filters", __import__("sys").modules[__name__])
-    chosen = compile_filter(several=[{"type": "own_filters:OnlyTags", "config": {"category": "TAG"}}])
+    chosen = compile_filter(several=[{"type": "own_filters:OnlyTags", "config": {"category": "TAG"}}], ctx=context())
     assert chosen.matches(envelope({"category": "TAG"}))
     assert not chosen.matches(envelope({"category": "OWNER"}))
     assert chosen.may_match(ECE, b"anything")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from penstock.actions.context import PipelineContext
@@ -11,16 +9,13 @@ from penstock.events.envelope import EventEnvelope
 
 
 class UserFilter:
-    """Asks the user's object, which is made for the first event."""
+    """Asks the user's object, which is made with the pipeline; without one, as when a file is checked, it is not made."""
 
     def __init__(self, filter_class: Any, config: dict[str, Any], ctx: PipelineContext | None) -> None:  # noqa: ANN401 - any class with the methods
-        self._make: Callable[[], Any] = partial(filter_class.create, config, ctx)
-        self._made: Any = None
+        self._made: Any = None if ctx is None else filter_class.create(config, ctx)
 
     def matches(self, event: EventEnvelope) -> bool:
         """What the user's object says."""
-        if self._made is None:
-            self._made = self._make()
         return bool(self._made.matches(event))
 
     def event_types(self) -> None:
