@@ -9,7 +9,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class UserFilter:
-    """Asks the user's object, which is made with the pipeline; without one, as when a file is checked, it is not made."""
+    """Asks the user's object, which is made with its pipeline, and not when a file is only checked."""
 
     def __init__(self, filter_class: Any, config: dict[str, Any], ctx: PipelineContext | None) -> None:  # noqa: ANN401 - any class with the methods
         self._made: Any = None if ctx is None else filter_class.create(config, ctx)
