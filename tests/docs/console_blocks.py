@@ -20,7 +20,7 @@ _BLOCK = re.compile(
     r"(?:<!-- file: (?P<file>\S+) -->\n+)?```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
 )
 _EXIT = re.compile(r"\[exit code (\d+)\]")
-_SECONDS = 120
+_SECONDS = 300
 
 
 @dataclass

@@ -15,7 +15,7 @@ from tests.docs.console_blocks import commands_in, first_missing, run_document
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "name",
     [
