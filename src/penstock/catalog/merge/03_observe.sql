@@ -23,15 +23,15 @@ WHERE (EXCLUDED.kafka_topic, EXCLUDED.kafka_partition, EXCLUDED.kafka_offset)
 INSERT INTO batch_rewritten
 SELECT urn, aspect, source, min(seen_at) FROM batch_observation GROUP BY urn, aspect, source;
 
+-- Values are looked up one by one, here and below: a join with so large a table the planner may turn around.
 INSERT INTO batch_said
-SELECT t.urn, k.aspect, s.name, s.rank, o.seen_at, v.value
+SELECT t.urn, k.aspect, s.name, s.rank, o.seen_at, (SELECT value FROM observed_value v WHERE v.digest = o.digest)
 FROM batch_touched t
 CROSS JOIN (VALUES ('status'), ('description'), ('properties'), ('tags'), ('deprecation'), ('upstreams')) AS k (aspect)
 CROSS JOIN source s
 CROSS JOIN LATERAL (
     SELECT digest, seen_at FROM observation
     WHERE urn = t.urn AND aspect = k.aspect AND source = s.name ORDER BY seen_at DESC LIMIT 1
-) AS o
-JOIN observed_value v USING (digest);
+) AS o;
 
 ANALYZE batch_rewritten, batch_said;

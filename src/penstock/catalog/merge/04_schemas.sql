@@ -20,5 +20,6 @@ WITH base AS (
     FROM said WHERE digest IS DISTINCT FROM digest_before
 )
 INSERT INTO dataset_schema (urn, source, version, fields, diff, digest, valid_from)
-SELECT c.urn, c.source, c.version, v.value, schema_diff(p.value, v.value), c.digest, c.seen_at
-FROM changed c JOIN observed_value v ON v.digest = c.digest LEFT JOIN observed_value p ON p.digest = c.digest_before;
+SELECT urn, source, version, fields, schema_diff(fields_before, fields), digest, seen_at
+FROM (SELECT c.*, (SELECT value FROM observed_value v WHERE v.digest = c.digest) AS fields,
+    (SELECT value FROM observed_value v WHERE v.digest = c.digest_before) AS fields_before FROM changed c) AS versions;

@@ -18,7 +18,7 @@ WITH statement AS (
     WHERE r.aspect = 'owners'
     UNION
     SELECT s.urn, s.source, n ->> 'owner', n ->> 'type', s.number, s.seen_at
-    FROM statement s JOIN observed_value v USING (digest), jsonb_array_elements(v.value) AS n
+    FROM statement s, jsonb_array_elements((SELECT value FROM observed_value v WHERE v.digest = s.digest)) AS n
 ), period AS (
     SELECT urn, source, owner, owner_type, min(seen_at) AS valid_from, max(number) AS last_number
     FROM (SELECT *, number - row_number() OVER (PARTITION BY urn, source, owner, owner_type ORDER BY number) AS run FROM named) AS runs
