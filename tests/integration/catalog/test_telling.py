@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from penstock.catalog.telling.outbox import Sender
 from penstock.config import Settings
 from tests.integration.catalog.events import change, fields, load, owners, rows_of, urn
 
-Told = list[tuple[str, str, Any]]
+BEGAN = datetime.now(UTC)
+"""What was told before these tests is not read."""
 
 
 class Stopped(Exception):
@@ -32,7 +34,7 @@ def sender(database: Database, catalog_settings: Settings) -> Iterator[Sender]:
 
 def read(settings: Settings, topic: str, name: str) -> list[Any]:
     """The messages of a topic about the dataset of this name."""
-    with Consumer(topic, start="earliest", timeout=2, key_type="string", settings=settings) as records:
+    with Consumer(topic, start=BEGAN, timeout=2, key_type="string", settings=settings) as records:
         return [record for record in records if record.key == urn(name)]
 
 
