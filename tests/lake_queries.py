@@ -20,6 +20,7 @@ from penstock.errors import PenstockError
 from penstock.kafka.consumer import Consumer
 from penstock.spark.batch import BatchPath, FailureMode
 from penstock.spark.dead_letters import DeadLetters
+from penstock.spark.decoding import Decoder
 from penstock.spark.json_rows import JsonRows
 from penstock.spark.json_shape import shape_of_ddl
 from penstock.spark.kafka_source import KafkaSource, OnDataLoss
@@ -51,6 +52,7 @@ class Lake:
     on_data_loss: OnDataLoss = "stop"
     failure_mode: FailureMode = "CONTINUE"
     transform: Transform = field(default_factory=lambda: chain([]))
+    decoder: Decoder | None = None
     pipeline: str = field(default_factory=lambda: f"pipeline-{uuid.uuid4().hex[:8]}")
 
     def but(self, **changes: Any) -> Lake:
@@ -75,7 +77,7 @@ class Lake:
         """A query as a new driver makes it."""
         kind = ParquetSink if self.format == "parquet" else DeltaSink
         path = BatchPath(
-            JsonRows(shape_of_ddl(self.ddl)),
+            self.decoder or JsonRows(shape_of_ddl(self.ddl)),
             self.transform,
             kind(self.spark, self.lake_table, f"{self.pipeline}.lake"),
             self.dead_letters(),

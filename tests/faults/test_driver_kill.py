@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +35,7 @@ from tests.lake_queries import read_delta, read_parquet
 
 FULL_KILLS, SHORT_KILLS = 20, 3
 PAUSE = 0.01
-SECONDS_TO_START = 240
+SECONDS_TO_START = 600
 
 
 def pipeline(topic: str) -> dict[str, object]:
@@ -116,8 +117,9 @@ def rows(directory: Path, kind: str) -> int:
 @pytest.mark.faults
 @pytest.mark.timeout(3600)
 def test_each_event_is_in_the_tables_once_however_often_the_driver_dies(
-    settings: Settings, topic: str, tmp_path: Path, rounds: int, tell: Callable[[str], None]
+    settings: Settings, tmp_path: Path, rounds: int, tell: Callable[[str], None]
 ) -> None:
+    topic = f"kills-{uuid.uuid4().hex[:8]}"
     kills = FULL_KILLS * rounds or SHORT_KILLS
     ensure_topic(settings, topic, 2)
     (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(pipeline(topic)))
