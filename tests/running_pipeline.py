@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -67,7 +69,9 @@ class RunningPipeline:
         self.settings = settings
         self.topic = topic
         self.spec = PipelineSpec.model_validate(pipeline_file(self.name, topic, settings, act, **given))
-        self.pipeline = Pipeline(self.spec, settings, mode or Mode())
+        self._data = TemporaryDirectory()
+        own = settings.model_copy(update={"data": Path(self._data.name)})
+        self.pipeline = Pipeline(self.spec, own, mode or Mode())
         self.thread = PipelineThread(self.pipeline)
 
     def __enter__(self) -> Self:
@@ -79,6 +83,7 @@ class RunningPipeline:
     ) -> None:
         self.thread.stop()
         self.thread.end()
+        self._data.cleanup()
 
     def until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
         """Wait for a condition; a pipeline that fails meanwhile is an error."""
