@@ -70,7 +70,7 @@ class Snapshot:
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         with database_failures(self._shown):
-            return self._connection.execute(query, values or None).fetchall()
+            return self._connection.cursor(row_factory=tuple_row).execute(query, values or None).fetchall()
 
 
 @contextmanager
