@@ -36,7 +36,7 @@ LAKE_TRIGGER_SECONDS = 10
 
 _BATCH, _SENDERS = 10, 4
 _LOOK_SECONDS = 0.25
-_WARM_UP_SECONDS, _PATIENCE_SECONDS = 20.0, 300.0
+_WARM_UP_SECONDS, _CAUGHT_UP_SECONDS, _PATIENCE_SECONDS = 20.0, 5.0, 300.0
 
 
 @dataclass
@@ -88,8 +88,9 @@ def _start(own: Settings, topic: str, avro: str, directory: Path, running: ExitS
 
 
 def _measure(seen: Journey, seconds: float) -> float:
-    """Wait until everything is warm, let events flow for so long, and wait until they have arrived; since when."""
-    _wait(lambda: bool(seen.in_topic) and bool(seen.in_lake))
+    """Wait until what came while Spark started is done, measure for so long, wait for the last ones; since when."""
+    _wait(lambda: _age(seen.in_topic) < _CAUGHT_UP_SECONDS)
+    _wait(lambda: _age(seen.in_lake) < LAKE_TRIGGER_SECONDS + _CAUGHT_UP_SECONDS)
     time.sleep(_WARM_UP_SECONDS)
     since = time.time()
     time.sleep(seconds)
@@ -100,6 +101,11 @@ def _measure(seen: Journey, seconds: float) -> float:
         for stamp in watched.keys() - set(wanted):
             del watched[stamp]
     return since
+
+
+def _age(seen: dict[str, float]) -> float:
+    """How long ago the newest event that was seen had been sent."""
+    return time.time() - int(max(list(seen), default="0")) / 1e9
 
 
 def _wait(done: Callable[[], bool]) -> None:
