@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -47,14 +47,19 @@ class Journey:
     in_topic: dict[str, float] = field(default_factory=dict)
     in_lake: dict[str, float] = field(default_factory=dict)
 
-    def seconds(self, seen: dict[str, float], since: float) -> list[float]:
-        """How long the events that were sent since then took, in order."""
-        found = (at - int(stamp) / 1e9 for stamp, at in seen.items() if int(stamp) / 1e9 >= since)
-        return sorted(found)
+
+def seconds_of(seen: dict[str, float], stamps: Sequence[str]) -> list[float]:
+    """How long these events took until they were seen, the shortest first."""
+    return sorted(seen[stamp] - sent_at(stamp) for stamp in stamps)
+
+
+def sent_at(stamp: str) -> float:
+    """When the event with this stamp was sent."""
+    return int(stamp) / 1e9
 
 
 @contextmanager
-def journey(settings: Settings) -> Iterator[tuple[Journey, Callable[[float], float]]]:
+def journey(settings: Settings) -> Iterator[tuple[Journey, Callable[[float], list[str]]]]:
     """Run collector, pipeline, senders and watchers; gives what they see, and how to measure for so many seconds."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as directory, ExitStack() as running:
         topic, avro = running.enter_context(own_topic(settings, 1)), running.enter_context(own_topic(settings, 1))
@@ -87,25 +92,22 @@ def _start(own: Settings, topic: str, avro: str, directory: Path, running: ExitS
     return f"http://127.0.0.1:{port}"
 
 
-def _measure(seen: Journey, seconds: float) -> float:
-    """Wait until what came while Spark started is done, measure for so long, wait for the last ones; since when."""
+def _measure(seen: Journey, seconds: float) -> list[str]:
+    """Wait until what came while Spark started is done, measure for so long, wait for the last ones; their stamps."""
     _wait(lambda: _age(seen.in_topic) < _CAUGHT_UP_SECONDS)
     _wait(lambda: _age(seen.in_lake) < LAKE_TRIGGER_SECONDS + _CAUGHT_UP_SECONDS)
     time.sleep(_WARM_UP_SECONDS)
     since = time.time()
     time.sleep(seconds)
     until = time.time()
-    wanted = [stamp for stamp in list(seen.answered) if since <= int(stamp) / 1e9 < until]
+    wanted = [stamp for stamp in list(seen.answered) if since <= sent_at(stamp) < until]
     _wait(lambda: all(stamp in seen.in_lake and stamp in seen.in_topic for stamp in wanted))
-    for watched in (seen.in_topic, seen.in_lake):
-        for stamp in watched.keys() - set(wanted):
-            del watched[stamp]
-    return since
+    return sorted(wanted)
 
 
 def _age(seen: dict[str, float]) -> float:
     """How long ago the newest event that was seen had been sent."""
-    return time.time() - int(max(list(seen), default="0")) / 1e9
+    return time.time() - sent_at(max(list(seen), default="0"))
 
 
 def _wait(done: Callable[[], bool]) -> None:
@@ -170,7 +172,7 @@ def batch_parts(settings: Settings, since: float) -> dict[str, dict[str, float]]
     with Consumer(HEARTBEATS, settings=settings, timeout=3) as beats:
         for beat in beats:
             told = json.loads(beat.value)
-            if told["last_batch"] and beat.time is not None and beat.time.timestamp() >= since:
+            if told.get("last_batch") and beat.time is not None and beat.time.timestamp() >= since:
                 for name, seconds in told["last_batch"]["parts"].items():
                     parts[told["sink"]][name].append(seconds)
     return {sink: {name: statistics.median(found) for name, found in named.items()} for sink, named in parts.items()}
