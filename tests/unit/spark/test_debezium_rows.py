@@ -18,6 +18,7 @@ from penstock.spark.debezium.rows import DebeziumRows
 from penstock.spark.decoding import PROBLEM
 from penstock.spark.failures import UnknownSchemas, spark_failures
 
+pytestmark = pytest.mark.timeout(300)
 CAPTURED = Path(__file__).parents[2] / "fixtures" / "debezium"
 MESSAGES = (
     "key binary, value binary, headers array<struct<key:string,value:binary>>, topic string, partition int, "

@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 from penstock.spark.changes.history_sink import HistorySink
 from tests.changes import Changes, change, read, seconds
 
+pytestmark = pytest.mark.timeout(300)
+
 
 @pytest.fixture
 def history(spark: SparkSession, tmp_path: Path) -> Changes:

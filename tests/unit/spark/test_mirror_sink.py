@@ -10,6 +10,8 @@ from penstock.errors import QueryFailed
 from penstock.spark.changes.mirror_sink import MirrorSink
 from tests.changes import Changes, change, read
 
+pytestmark = pytest.mark.timeout(300)
+
 
 @pytest.fixture
 def mirror(spark: SparkSession, tmp_path: Path) -> Changes:
