@@ -28,6 +28,7 @@ from penstock.spark.batch import BatchPath, Underway, run_batch
 from penstock.spark.failures import as_error, spark_failures, translate
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.kafka_source import KafkaSource, current_ids, find_start, read_range, read_stream
+from penstock.spark.laps import Laps
 from penstock.spark.observing import Counts
 from penstock.spark.position import Position, flat
 from penstock.spark.sink import Batch
@@ -136,26 +137,29 @@ class Query:
     def _on_batch(self, messages: DataFrame, batch_id: int) -> None:
         if self._stopping.is_set():
             raise StopBetweenBatches
-        began = time.monotonic()
+        laps = Laps()
         try:
-            counts = self._run(messages, batch_id)
+            counts = self._run(messages, batch_id, laps)
         except PenstockError as error:
             self._failure = error
             raise
         self.batches += 1
         self.counts = Counts(self.counts.read + counts.read, self.counts.refused + counts.refused)
-        self.last_batch = LastBatch(datetime.now(UTC), counts.read, counts.refused, time.monotonic() - began)
+        self.last_batch = LastBatch(datetime.now(UTC), counts.read, counts.refused, laps.seconds, laps.parts)
 
-    def _run(self, messages: DataFrame, batch_id: int) -> Counts:
+    def _run(self, messages: DataFrame, batch_id: int, laps: Laps) -> Counts:
         self._state.check()
         self._number = max(self._number + 1, time.time_ns() // 1_000_000)
         ends = self._ends(batch_id)
         end = self.position.advanced(ends, current_ids(self._admin, self.position, ends))
         batch = Batch(self.spec.name, self._number, self.position, end)
         reading = partial(read_range, self._session, self.spec.source)
+        laps.end("finding its range")
         counts = run_batch(self.spec.path, Underway(batch, messages, self._landed, reading))
+        laps.end("reading and writing")
         # 6 note the progress
         self._state.save(batch.end)
+        laps.end("noting the progress")
         self.position = batch.end
         self._landed = ahead(self._landed, batch.end.offsets)
         return counts
