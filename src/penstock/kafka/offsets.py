@@ -116,6 +116,31 @@ def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId,
         until_answered(commit, time.monotonic() + admin.settings.timeout)
 
 
+def commit_progress(admin: Admin, group: GroupName, offsets: Mapping[PartitionId, Offset]) -> None:
+    """The same for a program that does it again and again while brokers come and go.
+
+    By a consumer that never joins, for the same reason as in `fetch_committed`.
+    """
+    places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+    deadline, watch = time.monotonic() + admin.settings.timeout, ConnectionWatch()
+    try:
+        until_answered(lambda: _commit(admin, group, places, watch), deadline)
+    except KafkaException as failure:
+        tried, needs = f"committing to group '{group}'", [Right("READ", "group", group), *_rights("READ", offsets)]
+        raise admin.explained(watch, failure, tried, needs) from failure
+
+
+def _commit(admin: Admin, group: GroupName, places: list[TopicPartition], watch: ConnectionWatch) -> None:
+    consumer = Consumer(client_options(admin.settings, group__id=group, enable__auto__commit=False, error_cb=watch))
+    try:
+        for place in consumer.commit(offsets=places, asynchronous=False) or ():
+            if place.error is not None:
+                raise KafkaException(place.error)
+    finally:
+        consumer.poll(0)
+        consumer.close()
+
+
 def _listed(admin: Admin, partitions: Collection[PartitionId], spec: OffsetSpec) -> Offsets:
     if not partitions:
         return {}

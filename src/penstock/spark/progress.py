@@ -12,7 +12,7 @@ from penstock.config import Settings
 from penstock.errors import PenstockError
 from penstock.events.record import GroupName, Offset
 from penstock.kafka.admin import Admin
-from penstock.kafka.offsets import Offsets, PartitionId, commit_offsets, end_offsets
+from penstock.kafka.offsets import Offsets, PartitionId, commit_progress, end_offsets
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class GroupProgress:
         if not offsets or offsets == self._committed:
             return
         try:
-            commit_offsets(self._connected(), self._group, offsets)
+            commit_progress(self._connected(), self._group, offsets)
         except PenstockError as error:
             _log.warning("the progress of %s is not in its group yet: %s", self._group, error)
         else:

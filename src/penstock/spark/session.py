@@ -41,8 +41,6 @@ _DEFAULTS: Mapping[str, str] = {
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # So many folders a task writes to at a time without sorting its rows first.
-    "spark.sql.maxConcurrentOutputFileWriters": "64",
     # A batch is committed by the ledger, so its tasks may put their files in place at once.
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
