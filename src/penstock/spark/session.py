@@ -22,9 +22,6 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 _DELTA = "delta-spark"
 _SECRETS = "(?i)secret|password|token|access[.]key|credential|jaas|ssl[.].*key"
 
-_COMPILE_ALL = "-XX:-DontCompileHugeMethods"
-"""Spark makes one long method of a decoder's checks, which Java would else interpret: a record took twice the time."""
-
 _DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -96,7 +93,6 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
         **_jar_options(paths, is_local=is_local),
         **{key: _text(value) for key, value in conf.items()},
         "spark.driver.extraJavaOptions": _java_options(conf),
-        "spark.executor.extraJavaOptions": f"{_COMPILE_ALL} {conf.get('spark.executor.extraJavaOptions', '')}".strip(),
     }
 
 
@@ -134,7 +130,7 @@ def _jar_options(paths: Sequence[str], *, is_local: bool) -> dict[str, str]:
 
 def _java_options(conf: Mapping[str, object]) -> str:
     quiet = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-    return f"{_COMPILE_ALL} {quiet} {conf.get('spark.driver.extraJavaOptions', '')}".strip()
+    return f"{quiet} {conf.get('spark.driver.extraJavaOptions', '')}".strip()
 
 
 def _text(value: object) -> str:
