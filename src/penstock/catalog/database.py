@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -16,9 +16,10 @@ from penstock.catalog.errors import RowRefused
 from penstock.config import Settings
 from penstock.errors import DatabaseRefused, DatabaseUnavailable, PenstockError
 
-__all__ = ["Connection", "Database", "records", "savepoint", "sql"]
+__all__ = ["Connection", "Copy", "Database", "Record", "records", "savepoint", "sql", "streamed"]
 
 Connection = psycopg.Connection[TupleRow]
+Copy = psycopg.Copy
 Record = DictRow
 Parameters = Sequence[object] | Mapping[str, object]
 
@@ -130,6 +131,12 @@ def records(connection: Connection, query: str, parameters: Parameters = ()) -> 
     """The rows of a query, each a dict by its columns' names; planned for these parameters, not for any."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query.encode(), parameters, prepare=False).fetchall()
+
+
+def streamed(connection: Connection, query: str, parameters: Parameters = ()) -> Generator[Record]:
+    """The rows of a query as they are asked for; who stops early closes the generator, which ends the query."""
+    with connection.cursor("streamed", row_factory=dict_row) as cursor:
+        yield from cursor.execute(query.encode(), parameters)
 
 
 def _configure(connection: Connection) -> None:

@@ -13,6 +13,8 @@ from penstock.catalog.intake import take
 from penstock.catalog.staging.rows import Refusal, StagedRow
 from penstock.catalog.staging.tables import METADATA_CHANGE
 from penstock.events.record import Offset, Origin, Partition, TopicName
+from penstock.schemas import Schema
+from penstock.schemas.avro.model import RecordType, Type, UnionType, type_name
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,12 @@ class OwnDataset:
     owner: str | None = None
     upstreams: Sequence[str] | None = None
     description: str | None = None
+
+
+def avro_fields(schema: Schema) -> list[Field]:
+    """The fields of records of this schema; one that may be null has the type that it has otherwise."""
+    fields = schema.type.fields if isinstance(schema.type, RecordType) else []
+    return [_avro_field(field.name, field.type) for field in fields]
 
 
 def topic_urn(topic: str) -> str:
@@ -68,6 +76,13 @@ def _row(pipeline: str, dataset: OwnDataset, now: datetime) -> StagedRow:
         "log_event_time": moment,
     }
     return StagedRow(Origin(TopicName(f"penstock:{pipeline}"), place, Offset(moment)), values)
+
+
+def _avro_field(name: str, avro_type: Type) -> Field:
+    branches = avro_type.branches if isinstance(avro_type, UnionType) else (avro_type,)
+    names = [type_name(branch) for branch in branches]
+    others = [each for each in names if each != "null"]
+    return Field(name, " | ".join(others) or "null", nullable="null" in names)
 
 
 def _json(value: object) -> str | None:

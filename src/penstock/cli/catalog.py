@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -14,8 +13,9 @@ import typer
 from penstock.catalog.database import Connection, Database
 from penstock.catalog.find.dataset import owners as owners_of
 from penstock.catalog.find.dataset import resolve, view
-from penstock.catalog.find.lineage import walk
-from penstock.catalog.find.loads import Series, series
+from penstock.catalog.find.lineage import lineage as lineage_of
+from penstock.catalog.find.loads import JudgedSeries
+from penstock.catalog.find.loads import loads as loads_of
 from penstock.catalog.find.search import search as find
 from penstock.catalog.rebuild import rebuild as rebuild_tables
 from penstock.catalog.staging.retention import prune as prune_staging
@@ -101,15 +101,12 @@ def lineage(
     Example: penstock catalog lineage tracking.PageViewEvent --depth 2
     """
     with _reading() as connection:
-        urn = resolve(connection, dataset)
-        up, down = walk(connection, urn, "up", depth), walk(connection, urn, "down", depth)
+        found = lineage_of(connection, resolve(connection, dataset), depth)
     if as_json:
-        show_json(
-            {"urn": urn, "upstream": [asdict(step) for step in up], "downstream": [asdict(step) for step in down]}
-        )
+        show_json(asdict(found))
         return
-    show_steps("comes from", up)
-    show_steps("goes to", down)
+    show_steps("comes from", found.upstream)
+    show_steps("goes to", found.downstream)
 
 
 @app.command()
@@ -125,13 +122,12 @@ def loads(
     """
     now = parse_time(as_of)
     with _reading() as connection:
-        found = series(connection, resolve(connection, dataset) if dataset else None)
-    wanted = [item for item in found if not late or item.is_late(now) or item.has_shrunk]
+        found = loads_of(connection, resolve(connection, dataset) if dataset else None, now=now, late=late)
     if as_json:
-        show_json([{**asdict(item), "late": item.is_late(now), "shrunk": item.has_shrunk} for item in wanted])
-    elif wanted:
+        show_json([asdict(item) for item in found])
+    elif found:
         columns = ("dataset", "cluster", "operation", "grain", "last", "partition", right("records"), "state")
-        show_table(columns, (_load_row(item, now) for item in wanted))
+        show_table(columns, map(_load_row, found))
     else:
         out.print("no load is late" if late else "no loads are known")
 
@@ -193,8 +189,8 @@ def rebuild(
     out.print(f"rebuilt from {counted(count, 'row')} of staging")
 
 
-def _load_row(item: Series, now: datetime) -> tuple[object, ...]:
-    state = "[red]late[/]" if item.is_late(now) else "[yellow]shrunk[/]" if item.has_shrunk else "ok"
+def _load_row(item: JudgedSeries) -> tuple[object, ...]:
+    state = "[red]late[/]" if item.late else "[yellow]shrunk[/]" if item.shrunk else "ok"
     count = "" if item.record_count is None else f"{item.record_count:,}"
     where = text(item.name), text(item.cluster), item.operation, text(item.grain)
     return *where, moment(item.last_time), text(item.last_partition), count, state

@@ -6,15 +6,19 @@ from typing import Annotated
 
 import typer
 
+from penstock.catalog.own_datasets import OwnDataset, avro_fields, topic_urn
+from penstock.cli.catalog_telling import Statements, told_to_catalog
 from penstock.cli.options import loaded_settings
 from penstock.cli.output import err, text
 from penstock.collector.config import CollectorSettings, collector_settings
-from penstock.collector.server import listen, serve
+from penstock.collector.server import serve
 from penstock.collector.topics import load_topics
 from penstock.config import Settings
+from penstock.config.listening import listen
 from penstock.errors import NotAuthorized, Transient
 from penstock.kafka.acknowledged import check_options
 from penstock.kafka.topics import ensure_dead_letters
+from penstock.schemas import Schema
 
 
 def run(
@@ -37,10 +41,12 @@ def run(
     if check:
         err.print("the collector's settings and schemas are in order")
         return
-    with listen(collector.host, loaded.settings.ports.collector) as listener:
+    with listen(collector.host, loaded.settings.ports.collector, "ports.collector") as listener:
         _announce(collector, listener.getsockname()[1], loaded.settings.bootstrap)
         _prepare_dead_letters(loaded.settings, collector.dead_letters)
-        serve(loaded.settings, collector, listener)
+        datasets = _datasets(collector)
+        with told_to_catalog(lambda: datasets, loaded):
+            serve(loaded.settings, collector, listener)
     err.print("collector ended; Kafka has acknowledged all that was accepted")
 
 
@@ -52,6 +58,12 @@ def _prepare_dead_letters(settings: Settings, topic: str | None) -> None:
         ensure_dead_letters(settings, topic)
     except (Transient, NotAuthorized) as error:
         err.print(f"[yellow]warning[/] the topic of the dead letters was not looked after: {text(error.message)}")
+
+
+def _datasets(collector: CollectorSettings) -> Statements:
+    """The topics, in the words of the catalog."""
+    schemas = {name: Schema.from_file(topic.schema_file) for name, topic in collector.topics.items()}
+    return {"collector": [OwnDataset(topic_urn(name), avro_fields(schema)) for name, schema in schemas.items()]}
 
 
 def _announce(collector: CollectorSettings, port: int, bootstrap: str) -> None:

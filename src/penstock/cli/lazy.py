@@ -18,6 +18,7 @@ COMMANDS = {
     "status": "stack:status",
     "demo": "demo:app",
     "collector": "collector:run",
+    "console": "console:run",
     "run": "run:run",
     "actions": "actions:app",
     "topics": "topics:app",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import logging
 import os
@@ -23,26 +22,11 @@ from penstock.collector.config import CollectorSettings
 from penstock.collector.one_write import OneWrite
 from penstock.collector.topics import load_topics
 from penstock.config import Settings
-from penstock.errors import PortInUse, UsageError
 
-_BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 30
 _LAST_BYTES_SECONDS = 5
 _NEW_OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """More than the events underway are made of: those go as they came, and need not be searched for cycles meanwhile."""
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket on the address; PortInUse where another program has it."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            hint = "stop the program that has it, or choose another with --port or ports.collector"
-            raise PortInUse(f"port {port} on {host} is in use", hint=hint) from error
-        hint = "collector.host is an address of this machine, ports.collector a port that you may open"
-        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}", hint=hint) from error
 
 
 def serve(settings: Settings, collector: CollectorSettings, listener: socket.socket) -> None:

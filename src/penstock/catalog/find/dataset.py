@@ -20,13 +20,20 @@ SELECT o.owner, o.owner_type, o.source, o.valid_from, o.valid_to, EXISTS (
     SELECT FROM dataset_current_owner c WHERE c.urn = o.urn AND c.source = o.source
         AND c.owner = o.owner AND c.owner_type = o.owner_type AND o.valid_to IS NULL) AS counts
 FROM dataset_owner o JOIN source r ON r.name = o.source
-WHERE o.urn = %s ORDER BY o.valid_to IS NOT NULL, r.rank, o.valid_from DESC, o.owner, o.owner_type
+WHERE o.urn = %s ORDER BY o.valid_to IS NOT NULL, r.rank, o.valid_from DESC, o.owner, o.owner_type LIMIT {most}
 """
 _LOADS = """
 SELECT cluster, operation_type, partition_grain, partition_expr, data_time, record_count, late_record_count, log_time,
     ref_uri, job_context, flow_name, job_name, flow_exec_id
 FROM dataset_load_status WHERE urn = %s ORDER BY log_time DESC LIMIT %s
 """
+
+
+_UPSTREAM = "SELECT DISTINCT upstream_urn FROM dataset_lineage WHERE downstream_urn = %s ORDER BY 1 LIMIT {most}"
+_DOWNSTREAM = "SELECT DISTINCT downstream_urn FROM dataset_lineage WHERE upstream_urn = %s ORDER BY 1 LIMIT {most}"
+
+MOST = 1000
+"""Owners and neighbours beyond this are left out: nobody reads them."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +65,14 @@ def view(connection: Connection, urn: str, *, versions: int = 20, loads: int = 1
         schemas=records(connection, _VERSIONS, [urn, versions]),
         owners=owners(connection, urn),
         loads=records(connection, _LOADS, [urn, loads]),
-        upstream=_column(
-            connection, "SELECT DISTINCT upstream_urn FROM dataset_lineage WHERE downstream_urn = %s ORDER BY 1", urn
-        ),
-        downstream=_column(
-            connection, "SELECT DISTINCT downstream_urn FROM dataset_lineage WHERE upstream_urn = %s ORDER BY 1", urn
-        ),
+        upstream=_column(connection, _UPSTREAM.format(most=MOST), urn),
+        downstream=_column(connection, _DOWNSTREAM.format(most=MOST), urn),
     )
 
 
 def owners(connection: Connection, urn: str) -> list[Record]:
     """Who owns it, or did: the valid ones first; `counts` says whose word prevails."""
-    return records(connection, _OWNERS, [urn])
+    return records(connection, _OWNERS.format(most=MOST), [urn])
 
 
 def resolve(connection: Connection, name: str) -> str:

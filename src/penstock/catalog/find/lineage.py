@@ -42,6 +42,20 @@ class Step:
     last_seen: datetime
 
 
+@dataclass(frozen=True)
+class Lineage:
+    """What a dataset comes from and where it goes, the nearest first."""
+
+    urn: str
+    upstream: list[Step]
+    downstream: list[Step]
+
+
+def lineage(connection: Connection, urn: str, depth: int = 3) -> Lineage:
+    """The lineage of a dataset in both directions, so many steps far."""
+    return Lineage(urn, walk(connection, urn, "up", depth), walk(connection, urn, "down", depth))
+
+
 def walk(connection: Connection, urn: str, direction: Direction, depth: int = 3) -> list[Step]:
     """The edges up or down from a dataset, the nearest first."""
     near, far = ("downstream_urn", "upstream_urn") if direction == "up" else ("upstream_urn", "downstream_urn")

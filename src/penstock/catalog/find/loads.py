@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import islice, pairwise
 
-from penstock.catalog.database import Connection, records
+from penstock.catalog.database import Connection, Record, streamed
 
 HISTORY = 10
 """So many loads before the last one say how often a dataset is loaded."""
@@ -56,24 +58,48 @@ class Series:
         return self.record_count < self.record_count_before * _SHRUNK
 
 
-def series(connection: Connection, urn: str | None = None) -> list[Series]:
-    """Every series of loads, or those of one dataset, the newest first."""
-    rows = records(connection, _SERIES.format(history=HISTORY), {"urn": urn})
-    return [
-        Series(
-            urn=row["urn"],
-            name=row["name"],
-            cluster=row["cluster"],
-            operation=row["operation_type"],
-            grain=row["partition_grain"],
-            last_time=row["last_time"],
-            last_partition=row["last_partition"],
-            record_count=row["counts"][0],
-            record_count_before=row["counts"][1] if len(row["counts"]) > 1 else None,
-            usual_gap=usual_gap(row["partition_grain"], row["times"]),
-        )
-        for row in rows
-    ]
+@dataclass(frozen=True)
+class JudgedSeries(Series):
+    """A series as it stands at a moment: `late` and `shrunk` say whether somebody should look."""
+
+    late: bool
+    shrunk: bool
+
+
+def loads(
+    connection: Connection, urn: str | None = None, *, now: datetime, late: bool = False, limit: int | None = None
+) -> list[JudgedSeries]:
+    """The series of one dataset or of all, the newest first; with `late` only those that are late or shrank."""
+    with closing(series(connection, urn)) as found:
+        judged = (_judged(item, now) for item in found)
+        wanted = (item for item in judged if not late or item.late or item.shrunk)
+        return list(islice(wanted, limit))
+
+
+def series(connection: Connection, urn: str | None = None) -> Generator[Series]:
+    """Every series of loads, or those of one dataset, the newest first; each is read when it is asked for."""
+    with closing(streamed(connection, _SERIES.format(history=HISTORY), {"urn": urn})) as rows:
+        for row in rows:
+            yield _series(row)
+
+
+def _series(row: Record) -> Series:
+    return Series(
+        urn=row["urn"],
+        name=row["name"],
+        cluster=row["cluster"],
+        operation=row["operation_type"],
+        grain=row["partition_grain"],
+        last_time=row["last_time"],
+        last_partition=row["last_partition"],
+        record_count=row["counts"][0],
+        record_count_before=row["counts"][1] if len(row["counts"]) > 1 else None,
+        usual_gap=usual_gap(row["partition_grain"], row["times"]),
+    )
+
+
+def _judged(item: Series, now: datetime) -> JudgedSeries:
+    return JudgedSeries(**vars(item), late=item.is_late(now), shrunk=item.has_shrunk)
 
 
 def usual_gap(grain: str, newest_first: list[datetime]) -> timedelta | None:

@@ -1,0 +1,23 @@
+"""Listening on a port that a setting names."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+from penstock.errors import PortInUse, UsageError
+
+_BACKLOG = 2048
+
+
+def listen(host: str, port: int, setting: str) -> socket.socket:
+    """A socket on the address; PortInUse, naming the setting, where another program has it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            hint = f"stop the program that has it, or choose another with --port or {setting}"
+            raise PortInUse(f"port {port} on {host} is in use", hint=hint) from error
+        hint = f"--host is an address of this machine, --port (or {setting}) a port that you may open"
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}", hint=hint) from error

@@ -1,0 +1,1 @@
+"""The console: what Penstock knows, over HTTP on one port."""

@@ -1,0 +1,40 @@
+"""Running the console."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+
+import uvicorn
+
+from penstock.config import Settings
+from penstock.console.app import make_app
+
+_MOST_REQUESTS = 100
+_MOST_HEAD_BYTES = 16 * 1024
+_KEEP_ALIVE_SECONDS = 30
+_LAST_ANSWERS_SECONDS = 5
+
+
+def serve(settings: Settings, listener: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT; then finish the answers underway, and return."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn raises the signal again after its graceful end, for whoever handled it before: that is nobody's death.
+        signal.signal(number, lambda _number, _frame: None)
+    config = uvicorn.Config(
+        make_app(settings),
+        http="h11",  # the one that limits how long a request's head may be
+        h11_max_incomplete_event_size=_MOST_HEAD_BYTES,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MOST_REQUESTS,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
+    )
+    uvicorn.Server(config).run([listener])
