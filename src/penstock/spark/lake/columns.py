@@ -1,0 +1,21 @@
+"""The columns that a table of the lake has, whatever its format."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+
+from penstock.spark.failures import spark_failures
+from penstock.spark.hadoop_files import files_at
+from penstock.spark.lake.table import LakeTable
+from penstock.spark.lake.table_notes import read_notes
+
+
+def table_columns(session: SparkSession, table: LakeTable) -> T.StructType | None:
+    """The columns as they are now; None before the table's first batch."""
+    files = files_at(table.lake, session)
+    if files.below(f"{table.path}/_delta_log"):
+        with spark_failures(f"reading table {table.name}"):
+            return session.read.format("delta").load(table.path).schema
+    notes = read_notes(files, table)
+    return notes.columns if notes else None
