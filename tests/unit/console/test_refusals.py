@@ -75,5 +75,5 @@ def test_everything_that_is_wrong_is_told_at_once(console: TestClient) -> None:
 def test_what_is_not_served_is_refused_in_the_same_form(console: TestClient) -> None:
     assert refusal(console, "/api/catalog/nothing", 404)["code"] == "request.path"
     written = console.post("/api/catalog/search")
-    assert (written.status_code, written.headers["allow"]) == (405, "GET, HEAD")
+    assert (written.status_code, set(written.headers["allow"].split(", "))) == (405, {"GET", "HEAD"})
     assert written.json()["error"]["message"] == "POST /api/catalog/search is not served"
