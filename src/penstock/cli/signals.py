@@ -14,8 +14,20 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @contextmanager
 def ends_by_signal() -> Iterator[None]:
     """Raise KeyboardInterrupt in the block for Ctrl-C, SIGTERM and SIGHUP; one that nohup ignores stays ignored."""
-    with _handled(_interrupt):
-        yield
+    came = threading.Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        came.set()
+        _interrupt(number, frame)
+
+    with _handled(handle):
+        try:
+            yield
+        except TypeError:
+            # confluent-kafka makes one of an interrupt that comes while it reads the options of a new client.
+            if came.is_set():
+                raise KeyboardInterrupt from None
+            raise
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Handle
+from confluent_kafka.admin import ClusterMetadata
 
 from penstock.config import Settings
 from penstock.errors import BufferFull, PenstockError
@@ -185,7 +186,7 @@ class AcknowledgedProducer:
             raise self.fatal
         patience = self._settings.model_copy(update={"timeout": timeout})
         for topic in topics:
-            lookup = TopicLookup(self._handle, topic, patience, self._watch)
+            lookup = TopicLookup(_Asked(self._handle), topic, patience, self._watch)
             await asyncio.to_thread(lookup.partition_count, Right("WRITE", "topic", topic))
 
     async def close(self, timeout: float) -> int:  # noqa: ASYNC109 - as above
@@ -220,6 +221,20 @@ class AcknowledgedProducer:
     def _poll_within(self, seconds: float) -> None:
         self._timer.cancel()
         self._timer = self._loop.call_later(seconds, self._poll)
+
+
+class _Asked:
+    """The handle as another thread may use it: reports and errors are for the event loop's own poll alone."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+    def list_topics(self, topic: str | None, timeout: float) -> ClusterMetadata:
+        """What the cluster says of the topic."""
+        return self._handle.list_topics(topic, timeout)
+
+    def poll(self, timeout: float) -> None:
+        """Nothing: the event loop polls."""
 
 
 def _size(value: bytes, key: bytes | None) -> int:

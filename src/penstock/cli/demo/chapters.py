@@ -1,11 +1,16 @@
-"""What every demo prints: the heads of its chapters, and the parts of the stack as they become ready."""
+"""What demos share: a directory that goes away, the heads of chapters, and the parts of the stack as they get ready."""
 
 from __future__ import annotations
 
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import penstock
 from penstock.cli.output import out, text
+from penstock.cli.signals import ends_by_signal
 from penstock.errors import UsageError
 from penstock.local.part import Condition
 from penstock.local.state import PartState
@@ -19,6 +24,19 @@ def example(name: str) -> Path:
     if not folder.is_dir():
         raise UsageError("the demo's files are not installed", hint="run it in a checkout of Penstock: make demo")
     return folder
+
+
+@contextmanager
+def stage() -> Iterator[Path]:
+    """A directory for a demo, which ends by Ctrl-C too; tells at the end that all is stopped."""
+    began = time.monotonic()
+    try:
+        with ends_by_signal(), tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:
+            yield Path(directory)
+    except KeyboardInterrupt:
+        out.print("\ninterrupted; everything is stopped")
+        raise
+    out.print(f"  all stopped after {time.monotonic() - began:.0f} s; nothing is left behind")
 
 
 def step(title: str) -> None:

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from penstock.cli.signals import ends_by_signal
+
+
+def send(number: signal.Signals) -> None:
+    os.kill(os.getpid(), number)
+    time.sleep(1)
+
+
+def send_in_a_library() -> None:
+    try:
+        send(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise TypeError("expected configuration property name as type unicode string") from None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_any_of_the_signals_interrupts(number: signal.Signals) -> None:
+    with pytest.raises(KeyboardInterrupt), ends_by_signal():
+        send(number)
+
+
+def test_an_interrupt_that_a_library_made_another_error_of_is_still_one() -> None:
+    with pytest.raises(KeyboardInterrupt), ends_by_signal():
+        send_in_a_library()
+
+
+def test_an_error_without_a_signal_stays_what_it_is() -> None:
+    with pytest.raises(TypeError), ends_by_signal():
+        raise TypeError("a mistake")
