@@ -118,6 +118,7 @@ def _fresh(admin: Admin, start: Moment, partitions: list[PartitionId]) -> Offset
 
 def _options(source: KafkaSource, start: Offsets) -> Mapping[str, str]:
     return {
+        **_FETCHING,
         **_COMMITTED,
         **java_client_options(source.settings),
         **_extra(source),
