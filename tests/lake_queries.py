@@ -21,6 +21,7 @@ from penstock.kafka.consumer import Consumer
 from penstock.spark.batch import BatchPath, FailureMode
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.decoding import Decoder
+from penstock.spark.hadoop_files import files_at
 from penstock.spark.json_rows import JsonRows
 from penstock.spark.json_shape import shape_of_ddl
 from penstock.spark.kafka_source import KafkaSource, OnDataLoss
@@ -28,6 +29,7 @@ from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.parquet_sink import ParquetSink
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.query import Query, QuerySpec
+from penstock.spark.state import QueryState
 from penstock.spark.transforms import Transform, chain
 
 LakeFormat = Literal["parquet", "delta"]
@@ -84,7 +86,8 @@ class Lake:
             self.failure_mode,
         )
         source = KafkaSource(self.settings, (self.topic,), max_records=self.max_records, on_data_loss=self.on_data_loss)
-        return Query(self.spark, QuerySpec(self.pipeline, "lake", source, path, self.state, trigger))
+        state = QueryState(files_at(self.state, self.spark), self.state)
+        return Query(self.spark, QuerySpec(self.pipeline, "lake", source, path, state, trigger))
 
     def run(self) -> Query:
         """Read everything that is there, as a new driver; raises what the query fails with."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.catalog.database import Database
+from penstock.catalog.errors import RowRefused
 from penstock.catalog.merge import merge
-from penstock.catalog.staging.rows import Refusal, StagedRow
+from penstock.catalog.staging.copying import Lines
+from penstock.catalog.staging.rows import Refusal, StagedRow, refused
 from penstock.catalog.staging.tables import MERGED, TableName
-from penstock.catalog.staging.writer import stage
+from penstock.catalog.staging.writer import stage, stage_lines
 
 
 def take(database: Database, table: TableName, rows: Sequence[StagedRow]) -> list[Refusal]:
@@ -20,4 +22,21 @@ def take(database: Database, table: TableName, rows: Sequence[StagedRow]) -> lis
         refusals = stage(connection, table, rows)
         if table in MERGED:
             merge(connection)
+    return refusals
+
+
+def take_lines(database: Database, table: TableName, lines: Lines) -> list[Refusal]:
+    """Take rows of messages as `take` does; where a merge fails by a row, all others are taken all the same."""
+    try:
+        with database.transaction() as connection:
+            refusals = stage_lines(connection, table, lines)
+            if table in MERGED:
+                merge(connection)
+    except RowRefused as error:
+        if len(lines) == 1:
+            row = lines.first()
+            return [Refusal(row, refused(row, error.message, error.hint))]
+        middle = len(lines) // 2
+        halves = lines.part(0, middle), lines.part(middle, len(lines))
+        return [refusal for half in halves for refusal in take_lines(database, table, half)]
     return refusals

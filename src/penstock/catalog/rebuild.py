@@ -44,6 +44,8 @@ def rebuild(database: Database, *, although_incomplete: bool = False) -> int:
         count = merge_staging(connection)
         connection.execute("DELETE FROM outbox WHERE id > %s", last_told)
         connection.execute(_TELL)
+        # The final tables have nothing any more that staging has not.
+        connection.execute("DELETE FROM staging_pruned")
     return count
 
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -174,18 +175,33 @@ def prune(
         out.print(f"{table} {counted(count, 'row')} removed")
 
 
+class RebuildSource(StrEnum):
+    """What a rebuild begins with."""
+
+    STAGING = "staging"
+    KAFKA = "kafka"
+
+
 @app.command()
 def rebuild(
+    source: Annotated[
+        RebuildSource, typer.Option("--from", help="kafka: read the topics of all jobs again first.")
+    ] = RebuildSource.STAGING,
     although_incomplete: Annotated[bool, typer.Option(help="Forget what rows said that retention removed.")] = False,
     yes: YesOption = False,
 ) -> None:
-    """Make the catalog's final tables anew from staging; what then looks different is told.
+    """Make the catalog's final tables anew from staging, or from Kafka; what then looks different is told.
 
-    Example: penstock catalog rebuild --yes
+    Example: penstock catalog rebuild --from kafka --yes
     """
-    ask("Make all final tables anew from staging?", yes=yes)
-    with Database(settings()) as database:
-        count = rebuild_tables(database, although_incomplete=although_incomplete)
+    ask(f"Make all final tables anew from {source}?", yes=yes)
+    chosen = settings()
+    with Database(chosen) as database:
+        if source is RebuildSource.KAFKA:
+            from penstock.cli.jobs_reread import reread_topics  # noqa: PLC0415 - only this needs Spark
+
+            reread_topics(database, chosen)
+        count = rebuild_tables(database, although_incomplete=although_incomplete or source is RebuildSource.KAFKA)
     out.print(f"rebuilt from {counted(count, 'row')} of staging")
 
 

@@ -12,9 +12,9 @@ from penstock.catalog.database import Database
 from penstock.catalog.jobs.check import problems_of
 from penstock.catalog.jobs.properties_file import read_properties
 from penstock.catalog.jobs.spec import JobSpec, read_spec
-from penstock.catalog.jobs.store import Job, find_job, list_jobs, save_job
-from penstock.cli.options import JsonOption, settings
-from penstock.cli.output import counted, out, right, show_json, show_table, text
+from penstock.catalog.jobs.store import Job, find_job, list_jobs, remove_job, save_job
+from penstock.cli.options import JsonOption, YesOption, loaded_settings, settings
+from penstock.cli.output import ask, counted, out, right, show_json, show_table, text
 from penstock.config.secrets import hide
 from penstock.errors import ConfigError, Problem
 
@@ -100,6 +100,42 @@ def check(job: JobArgument, as_json: JsonOption = False) -> None:
         columns = ("topic", "processor", "table")
         show_table(columns, ((text(route.topic), text(route.processor), text(route.table)) for route in spec.routes))
     out.print(f"job {found.job_id} {text(found.name)} is fit to run")
+
+
+@app.command()
+def remove(job: JobArgument, yes: YesOption = False) -> None:
+    """Remove a job from the database; where it runs, it ends. What it wrote stays in the catalog.
+
+    Example: penstock jobs remove 1 --yes
+    """
+    ask(f"Remove job {job}?", yes=yes)
+    with Database(settings()) as database, database.transaction() as connection:
+        removed = remove_job(connection, job)
+    out.print(f"removed job {removed.job_id} {text(removed.name)}")
+
+
+@app.command()
+def run(
+    jobs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[JOB]...", help="Numbers or names; by default those of the settings, or else all."),
+    ] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Serve Prometheus metrics on this port of localhost.")
+    ] = None,
+) -> None:
+    """Run jobs until they are stopped: each topic is read, processed, merged into the catalog, and its changes told.
+
+    A job that is changed, added or removed in the database is so here too, within a few seconds.
+
+    Ctrl-C and SIGTERM end between two batches, with all progress kept.
+
+    Example: penstock jobs run 1 2
+    """
+    from penstock.cli import jobs_run  # noqa: PLC0415 - the other commands start without the weight of Spark
+
+    chosen = loaded_settings(metrics_port=metrics_port).settings
+    raise typer.Exit(jobs_run.run(jobs or chosen.jobs, chosen))
 
 
 def _checked(job: Job) -> tuple[JobSpec | None, list[Problem]]:

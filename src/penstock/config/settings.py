@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from penstock.config.secrets import PassThrough, Section, hide
 from penstock.config.validation import problems
@@ -19,6 +19,16 @@ PREFIX = "PENSTOCK_"
 FILE_VARIABLE = "PENSTOCK_SETTINGS"
 
 Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+def _listed(value: object) -> object:
+    """The elements of `[1, 2]`, of the text `1, 2`, or of one value, each as text."""
+    if isinstance(value, str):
+        value = [item for item in value.strip().removeprefix("[").removesuffix("]").split(",") if item.strip()]
+    return [str(item).strip() for item in (value if isinstance(value, list | tuple) else [value])]
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 def default_cache() -> Path:
@@ -63,6 +73,7 @@ class Settings(BaseModel):
     )
     collector: Section = Field(default_factory=Section, description="the collector's own, see docs/collector.md")
     metrics_port: Port | None = Field(None, description="where `penstock run` serves Prometheus metrics, on localhost")
+    jobs: Names = Field((), description="the metadata jobs to run, also called kafka.consumer.etl.jobid")
     ports: Ports = Field(default_factory=Ports, description="ports of the local stack")
     data: Path = Field(Path(".penstock"), description="the local stack's data and logs")
     cache: Path = Field(default_factory=default_cache, description="downloaded jars, shared by projects")
@@ -103,7 +114,8 @@ def load_settings(
     layers = [*_from_file(yaml_file), *_from_env(env), *_from_options(options or {})]
     merged: dict[str, Value] = {}
     sources: dict[str, str] = {}
-    for path, source, value in layers:
+    for given, source, value in layers:
+        path = _OTHER_NAMES.get(_name(given), given)
         _put(merged, path, value)
         sources[_name(path)] = source
     try:
@@ -126,6 +138,8 @@ def shown_settings(loaded: LoadedSettings) -> Iterable[tuple[str, str, str]]:
         elif isinstance(value, SecretStr):
             shown = hide(name, value.get_secret_value())
             yield name, shown, loaded.sources.get(name, "default")
+        elif isinstance(value, tuple):
+            yield name, ", ".join(value), loaded.sources.get(name, "default")
         else:
             yield name, "" if value is None else hide(name, value), loaded.sources.get(name, "default")
 
@@ -191,5 +205,6 @@ def _source(path: KeyPath, sources: Mapping[str, str]) -> str:
     return next(filter(None, known), "settings")
 
 
+_OTHER_NAMES: Mapping[str, KeyPath] = {"kafka.consumer.etl.jobid": ("jobs",)}
 _DOTTED = ("kafka", "s3")
 _NESTED = (*_DOTTED, "ports", "collector")

@@ -14,6 +14,9 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import read_cluster, read_layouts
 from penstock.kafka.errors import Right
 
+MAX_LETTER_BYTES = 32 * 1024 * 1024
+"""A message that was refused may be as large as its own topic took."""
+
 _BROKERS_DEFAULT = -1
 _PAUSE = 0.05
 
@@ -55,8 +58,8 @@ def ensure_topic(
 
 
 def ensure_dead_letters(settings: Settings, name: str) -> None:
-    """Make a topic for dead letters unless it is there; it keeps them until somebody has looked at them."""
-    ensure_topic(settings, name, config={"retention.ms": "-1"})
+    """Make a topic for dead letters unless it is there; it keeps them, large ones too, until somebody looks at them."""
+    ensure_topic(settings, name, config={"retention.ms": "-1", "max.message.bytes": str(MAX_LETTER_BYTES)})
 
 
 def add_partitions(admin: Admin, name: str, total: int) -> None:

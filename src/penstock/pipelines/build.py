@@ -14,9 +14,11 @@ from penstock.pipelines.sinks.base import Site
 from penstock.spark.batch import BatchPath
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.decoding import Decoder
+from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.table import INTERNAL
 from penstock.spark.query import Query, QuerySpec
 from penstock.spark.sink import Sink
+from penstock.spark.state import QueryState
 from penstock.spark.transforms import Transform, chain
 
 
@@ -58,6 +60,7 @@ class Builder:
             DeadLetters(self.settings, spec.dead_letters, spec.name),
             spec.options.failure_mode,
         )
+        state = f"{self.pipeline.state(self.base)}/{INTERNAL}/_queries/{spec.name}.{sink.name}"
         return Query(
             self.session,
             QuerySpec(
@@ -65,7 +68,7 @@ class Builder:
                 sink.name,
                 self.pipeline.source.source(self.base),
                 path,
-                state=f"{self.pipeline.state(self.base)}/{INTERNAL}/_queries/{spec.name}.{sink.name}",
+                state=QueryState(files_at(state, self.session), state),
                 trigger=sink.trigger,
                 owner=spec.owner or "",
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Final
@@ -28,8 +28,8 @@ class AvroRows:
     """Decodes messages by the id that each carries.
 
     Without a `reader`, rows have the form of the newest schema of the `subjects`, also of one that becomes the newest
-    while the query runs. Ids seen for the first time fail the batch inside of Spark, before anything of it is written;
-    `learn` then asks the registry for all of them at once.
+    while the query runs. Ids are looked for in the given `widths`. Those seen for the first time fail the batch inside
+    of Spark, before anything of it is written; `learn` then asks the registry for all of them at once.
     """
 
     def __init__(
@@ -39,13 +39,19 @@ class AvroRows:
         *,
         subjects: Sequence[str] = (),
         reader: Schema | None = None,
+        widths: Collection[IdWidth] = tuple(IdWidth),
     ) -> None:
         self._session = session
         self._subjects = subjects
         self._named_reader = reader
-        self._writers = Writers(registry)
+        self._writers = Writers(registry, widths)
         self._reader = reader or newest(registry, subjects)
         _record(self._reader)
+
+    @property
+    def written(self) -> list[Schema]:
+        """The schemas of the messages that were seen so far, in the order in which they were learnt."""
+        return [writer.schema for writer in self._writers.known.values()]
 
     @property
     def schema(self) -> T.StructType:

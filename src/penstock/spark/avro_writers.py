@@ -6,12 +6,12 @@ Messages with ids of 4, 8 and 16 bytes may stand side by side; `schemas.wire` sa
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from penstock.errors import RecordUndecodable, SchemaError, SchemaNotFound
-from penstock.schemas import Schema, SchemaRegistry
+from penstock.schemas import IdWidth, Schema, SchemaRegistry
 from penstock.schemas.avro.misreading import misreadings
 from penstock.schemas.wire import Framed, candidates
 
@@ -39,6 +39,7 @@ class Writers:
     """Asks the registry for every id once; what it does not know is asked for again after a minute."""
 
     registry: SchemaRegistry
+    widths: Collection[IdWidth] = tuple(IdWidth)
     _known: dict[bytes, Writer] = field(default_factory=dict)
     _unknown: dict[bytes, float] = field(default_factory=dict)
 
@@ -68,7 +69,8 @@ class Writers:
             )
 
     def _learn(self, beginning: bytes) -> bool:
-        found = [writer for framed in candidates(beginning) if (writer := self._ask(framed)) is not None]
+        possible = (framed for framed in candidates(beginning) if framed.width in self.widths)
+        found = [writer for framed in possible if (writer := self._ask(framed)) is not None]
         self._known.update((writer.header, writer) for writer in found)
         return bool(found)
 

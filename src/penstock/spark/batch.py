@@ -7,7 +7,7 @@ the dead letters. Each record carries its origin.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
@@ -15,11 +15,11 @@ from typing import Literal
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
-from penstock.errors import RecordInvalid, TransformFailed
+from penstock.errors import PenstockError, RecordInvalid, TransformFailed
 from penstock.events.record import Origin
 from penstock.kafka.offsets import Offsets
 from penstock.spark.dead_letters import DeadLetters
-from penstock.spark.decoding import KAFKA, MESSAGE_COLUMNS, PROBLEM, Decoder, is_refused, origin_of, problem
+from penstock.spark.decoding import KAFKA, MESSAGE_COLUMNS, PROBLEM, Decoder, is_refused, origin_of
 from penstock.spark.failures import REFUSED, Refused, UnknownSchemas, spark_failures
 from penstock.spark.narrowing import OffsetRange, failing_messages, ranges_of
 from penstock.spark.observing import Counts, counts_of, observed
@@ -44,13 +44,19 @@ class BatchPath:
 
 @dataclass
 class Underway:
-    """A batch on its path, and what is known of it: what has landed before, and on what the transform fails."""
+    """A batch on its path, and what is known of it: what has landed before, what the transform and the sink refuse."""
 
     batch: Batch
     messages: DataFrame
     landed: Offsets
     read_range: ReadRange
     failing: dict[Origin, TransformFailed] = field(default_factory=dict)
+    untaken: dict[Origin, PenstockError] = field(default_factory=dict)
+
+    @property
+    def refusals(self) -> dict[Origin, PenstockError]:
+        """Every message that has to be kept, but for those that the decoder refuses."""
+        return {**self.failing, **self.untaken}
 
 
 def run_batch(path: BatchPath, underway: Underway) -> Counts:
@@ -63,10 +69,10 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
     # 2 decode, 3 transform, 4 write
     counts = _write_mending(path, arriving, underway)
     # 5 keep what was refused; where nothing was counted, look
-    if counts is None or counts.refused or underway.landed or underway.failing:
+    if counts is None or counts.refused or underway.landed or underway.refusals:
         path.dead_letters.write(refused_messages(path.decoder, underway))
     known = counts or Counts(underway.batch.size, 0)
-    return Counts(known.read, known.refused + len(underway.failing))
+    return Counts(known.read, known.refused + len(underway.refusals))
 
 
 def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
@@ -80,11 +86,9 @@ def _origin() -> Column:
 
 
 def refused_messages(decoder: Decoder, underway: Underway) -> DataFrame:
-    """The messages of the batch that have a problem, or on which the transform fails."""
+    """The messages of the batch that have a problem, on which the transform fails, or that the sink does not take."""
     decoded = decoder.decode(underway.messages).select(*MESSAGE_COLUMNS, PROBLEM)
-    failed = problem(TransformFailed.code, _failure_of(underway.failing)) if underway.failing else F.lit(None)
-    found = F.coalesce(F.col(PROBLEM), F.when(_is_failing(underway.failing), failed))
-    return decoded.withColumn(PROBLEM, found).filter(is_refused())
+    return _with_refusals(decoded, underway.refusals).filter(is_refused())
 
 
 def unlanded(messages: DataFrame, landed: Offsets) -> DataFrame:
@@ -117,7 +121,8 @@ def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts |
         decoded = decoded.filter(_raise_refusal())
     with spark_failures("writing a batch"):
         rows = path.transform(good_rows(path.decoder, observed(decoded, observation)))
-        path.sink.write(path.sink.form(rows), underway.batch)
+        untaken = path.sink.write(path.sink.form(rows), underway.batch)
+        underway.untaken = dict(untaken or {})
         return counts_of(observation)
 
 
@@ -156,8 +161,13 @@ def _is_failing(failing: dict[Origin, TransformFailed]) -> Column:
     return origin_of(F.col("topic"), F.col("partition"), F.col("offset")).isin([str(origin) for origin in failing])
 
 
-def _failure_of(failing: dict[Origin, TransformFailed]) -> Column:
-    messages = F.create_map(
-        *(F.lit(item) for origin, error in failing.items() for item in (str(origin), error.message))
-    )
-    return F.try_element_at(messages, origin_of(F.col("topic"), F.col("partition"), F.col("offset")))
+def _with_refusals(decoded: DataFrame, refusals: Mapping[Origin, PenstockError]) -> DataFrame:
+    """The messages with the problems of those that are refused by their origin, of which there may be many."""
+    if not refusals:
+        return decoded
+    rows = [(str(origin), error.code, error.message) for origin, error in refusals.items()]
+    known = decoded.sparkSession.createDataFrame(rows, "origin string, code string, message string")
+    found = known.select("origin", F.struct("code", "message").alias("refusal"))
+    placed = decoded.withColumn("origin", origin_of(F.col("topic"), F.col("partition"), F.col("offset")))
+    told = F.coalesce(F.col(PROBLEM), F.col("refusal")).alias(PROBLEM)
+    return placed.join(F.broadcast(found), "origin", "left").select(*MESSAGE_COLUMNS, told)

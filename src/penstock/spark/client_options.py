@@ -46,22 +46,31 @@ def _login(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _trust(given: Mapping[str, str]) -> dict[str, str]:
+    if "ssl.ca.pem" in given:
+        return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": given["ssl.ca.pem"]}
     if "ssl.ca.location" not in given:
         return {}
     return {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(Path(given["ssl.ca.location"]).absolute())}
 
 
 def _identity(given: Mapping[str, str]) -> dict[str, str]:
-    """A client's own certificate: librdkafka takes two files, the Java client the text of both."""
-    if "ssl.certificate.location" not in given or "ssl.key.location" not in given:
+    """A client's own certificate: librdkafka takes two files or texts, the Java client the text of both."""
+    certificate, key = (_pem(given, name) for name in ("ssl.certificate", "ssl.key"))
+    if not certificate or not key:
         return {}
     password = {"ssl.key.password": given["ssl.key.password"]} if "ssl.key.password" in given else {}
     return {
         "ssl.keystore.type": "PEM",
-        "ssl.keystore.certificate.chain": Path(given["ssl.certificate.location"]).read_text(encoding="ascii"),
-        "ssl.keystore.key": Path(given["ssl.key.location"]).read_text(encoding="ascii"),
+        "ssl.keystore.certificate.chain": certificate,
+        "ssl.keystore.key": key,
         **password,
     }
+
+
+def _pem(given: Mapping[str, str], name: str) -> str:
+    if f"{name}.pem" in given:
+        return given[f"{name}.pem"]
+    return Path(given[f"{name}.location"]).read_text(encoding="ascii") if f"{name}.location" in given else ""
 
 
 def _quoted(value: str) -> str:

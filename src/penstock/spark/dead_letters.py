@@ -17,12 +17,13 @@ from penstock.events.dead_letter import (
     ORIGIN,
     PIPELINE,
 )
-from penstock.kafka.topics import ensure_dead_letters
+from penstock.kafka.topics import MAX_LETTER_BYTES, ensure_dead_letters
 from penstock.spark.client_options import java_client_options
 from penstock.spark.decoding import PROBLEM, origin_of
 from penstock.spark.failures import spark_failures
 from penstock.spark.headers import header, own_headers
 
+_LARGE = {"kafka.max.request.size": str(MAX_LETTER_BYTES), "kafka.buffer.memory": str(2 * MAX_LETTER_BYTES)}
 _ISO = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 
 
@@ -41,7 +42,8 @@ class DeadLetters:
     def write(self, refused: DataFrame) -> None:
         """Keep refused messages, which carry their problem."""
         letters = dead_letters(refused, self.pipeline)
-        writing = letters.write.format("kafka").mode("append").options(**java_client_options(self.settings))
+        options = {**_LARGE, **java_client_options(self.settings)}
+        writing = letters.write.format("kafka").mode("append").options(**options)
         with spark_failures(f"writing dead letters to {self.topic}"):
             writing.option("topic", self.topic).save()
 

@@ -1,4 +1,4 @@
-"""The progress of a pipeline as Kafka's tools see it: in the consumer group that has the pipeline's name.
+"""The progress of a pipeline as Kafka's tools see it: in a consumer group, which most often has the pipeline's name.
 
 A pipeline's queries read the same topics at their own pace; the group stands where the slowest of them is.
 """
@@ -26,9 +26,9 @@ def slowest(positions: Sequence[Offsets]) -> Offsets:
 class GroupProgress:
     """Commits the progress of one pipeline; a cluster that does not answer costs only freshness, never a batch."""
 
-    def __init__(self, settings: Settings, pipeline: str) -> None:
+    def __init__(self, settings: Settings, group: GroupName) -> None:
         self._settings = settings
-        self._group = GroupName(pipeline)
+        self._group = group
         self._admin: Admin | None = None
         self._committed: Mapping[PartitionId, Offset] = {}
 

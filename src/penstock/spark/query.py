@@ -26,13 +26,12 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.offsets import Offsets
 from penstock.spark.batch import BatchPath, Underway, run_batch
 from penstock.spark.failures import as_error, spark_failures, translate
-from penstock.spark.hadoop_files import files_at
 from penstock.spark.kafka_source import KafkaSource, current_ids, find_start, read_range, read_stream
 from penstock.spark.laps import Laps
 from penstock.spark.observing import Counts
 from penstock.spark.position import Position, flat
 from penstock.spark.sink import Batch
-from penstock.spark.state import QueryState
+from penstock.spark.state import State
 from penstock.spark.vitals import LastBatch
 
 _LOOK_SECONDS = 0.05
@@ -45,20 +44,29 @@ class StopBetweenBatches(Exception):
 
 @dataclass(frozen=True)
 class QuerySpec:
-    """What a query is made of; `trigger` is an interval such as `10 seconds`, or None to read what is there and end."""
+    """What a query is made of; `trigger` is an interval such as `10 seconds`, or None to read what is there and end.
+
+    The consumer group in which its progress is seen has the pipeline's name, unless another one is given.
+    """
 
     pipeline: str
     sink: str
     source: KafkaSource
     path: BatchPath
-    state: str
+    state: State
     trigger: str | None = "0 seconds"
     owner: str = ""
+    group: GroupName | None = None
 
     @property
     def name(self) -> str:
         """The query's name: the pipeline's and the sink's."""
         return f"{self.pipeline}.{self.sink}"
+
+    @property
+    def seen_in(self) -> GroupName:
+        """The consumer group in which its progress is seen."""
+        return self.group or GroupName(self.pipeline)
 
 
 class Query:
@@ -75,7 +83,6 @@ class Query:
         self.last_batch: LastBatch | None = None
         self._session = session
         self._admin = Admin(spec.source.settings)
-        self._state = QueryState(files_at(spec.state, session), spec.state)
         self._running: StreamingQuery | None = None
         self._checkpoint = Path()
         self._landed: Offsets = {}
@@ -86,13 +93,13 @@ class Query:
     def start(self) -> None:
         """Finish what a crash left half done, find out where to go on, and begin to read there."""
         self._failure = None
-        saved = self._state.claim()
+        saved = self.spec.state.claim()
         landed = self.spec.path.sink.landed()
         self.spec.path.dead_letters.prepare()
-        plan = find_start(self.spec.source, saved or landed, GroupName(self.spec.pipeline))
+        plan = find_start(self.spec.source, saved or landed, self.spec.seen_in)
         for loss in plan.losses:
             _log.warning("%s goes on without lost records: %s", self.spec.name, loss)
-        self._state.save(plan.position)
+        self.spec.state.save(plan.position)
         self.position = plan.position
         self._landed = ahead(same_topics(landed, plan.position), plan.position.offsets)
         self._begin(plan.position)
@@ -148,7 +155,7 @@ class Query:
         self.last_batch = LastBatch(datetime.now(UTC), counts.read, counts.refused, laps.seconds, laps.parts)
 
     def _run(self, messages: DataFrame, batch_id: int, laps: Laps) -> Counts:
-        self._state.check()
+        self.spec.state.check()
         self._number = max(self._number + 1, time.time_ns() // 1_000_000)
         ends = self._ends(batch_id)
         end = self.position.advanced(ends, current_ids(self._admin, self.position, ends))
@@ -158,7 +165,7 @@ class Query:
         counts = run_batch(self.spec.path, Underway(batch, messages, self._landed, reading))
         laps.end("reading and writing")
         # 6 note the progress
-        self._state.save(batch.end)
+        self.spec.state.save(batch.end)
         laps.end("noting the progress")
         self.position = batch.end
         self._landed = ahead(self._landed, batch.end.offsets)

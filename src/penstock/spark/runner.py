@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -21,6 +21,9 @@ from penstock.spark.vitals import QueryStage, Vitals
 _LOOK_SECONDS = 0.1
 _BEAT_SECONDS = 2.0
 _log = logging.getLogger(__name__)
+
+Roster = Callable[[], Sequence[Query]]
+"""The queries that are to run now: those that stay are the same objects each time, others are stopped or started."""
 
 
 @dataclass
@@ -42,34 +45,67 @@ class Runner:
 
     A Transient failure restarts the query after a pause that doubles up to a minute; a Terminal one stops that query
     and leaves the others running. Progress and heartbeats are told every two seconds, and once more at the end, each
-    to the cluster that the pipeline reads.
+    to the cluster that the pipeline reads. With a `roster` the queries are those that it names, also while it runs;
+    the runner waits for it if it names none.
     """
 
-    def __init__(self, queries: Sequence[Query]) -> None:
-        self._charges = [_Charge(query) for query in queries]
-        self._heartbeats = {query.spec.pipeline: Heartbeats(query.spec.source.settings) for query in queries}
-        self._groups = {
-            query.spec.pipeline: GroupProgress(query.spec.source.settings, query.spec.pipeline) for query in queries
-        }
+    def __init__(self, queries: Sequence[Query] = (), *, roster: Roster | None = None) -> None:
+        self._roster = roster or (lambda: queries)
+        self._waits_for_more = roster is not None
+        self._charges: list[_Charge] = []
+        self._heartbeats: dict[str, Heartbeats] = {}
+        self._groups: dict[str, GroupProgress] = {}
         self._ends: dict[str, Offsets] = {}
         self._next_beat = 0.0
 
     def run(self, stop: threading.Event) -> dict[str, PenstockError]:
         """Start every query and look after it."""
         try:
-            while not stop.is_set() and any(charge.stage not in {"failed", "finished"} for charge in self._charges):
+            self._follow()
+            while not stop.is_set() and not self._is_over():
                 for charge in self._charges:
                     self._look_after(charge)
                 self._beat_if_due()
                 stop.wait(_LOOK_SECONDS)
+                self._follow()
         finally:
             self._stop_all()
         return {charge.query.spec.name: charge.failure for charge in self._charges if charge.failure is not None}
 
     def vitals(self) -> Iterator[tuple[Vitals, Offsets]]:
         """How every query is, with where its partitions ended at the last beat."""
-        for charge in self._charges:
+        for charge in list(self._charges):
             yield _vitals(charge), self._ends.get(charge.query.spec.pipeline, {})
+
+    def _is_over(self) -> bool:
+        if not self._charges:
+            return not self._waits_for_more
+        return all(charge.stage in {"failed", "finished"} for charge in self._charges)
+
+    def _follow(self) -> None:
+        """Stop the queries that are not wanted any more, before new ones of the same name begin."""
+        wanted = self._roster()
+        for charge in [charge for charge in self._charges if charge.query not in wanted]:
+            self._retire(charge)
+        known = [charge.query for charge in self._charges]
+        self._charges += [self._taken_on(query) for query in wanted if query not in known]
+
+    def _taken_on(self, query: Query) -> _Charge:
+        spec = query.spec
+        if spec.pipeline not in self._groups:
+            self._groups[spec.pipeline] = GroupProgress(spec.source.settings, spec.seen_in)
+            self._heartbeats[spec.pipeline] = Heartbeats(spec.source.settings)
+        return _Charge(query)
+
+    def _retire(self, charge: _Charge) -> None:
+        charge.query.stop()
+        charge.stage = "stopped"
+        self._beat()
+        self._charges.remove(charge)
+        pipeline = charge.query.spec.pipeline
+        if all(other.query.spec.pipeline != pipeline for other in self._charges):
+            del self._groups[pipeline]
+            self._heartbeats.pop(pipeline).close()
 
     def _look_after(self, charge: _Charge) -> None:
         if charge.stage in {"starting", "waiting"} and time.monotonic() >= charge.start_at:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
+from penstock.errors import PenstockError
+from penstock.events.record import Origin
 from penstock.spark.position import Position, distance
 
 
@@ -45,6 +48,6 @@ class Sink(Protocol):
         """The rows as they are written; their column `_kafka` says where each comes from, and is not written itself."""
         ...
 
-    def write(self, formed: DataFrame, batch: Batch) -> None:
-        """Write the rows of one batch."""
+    def write(self, formed: DataFrame, batch: Batch) -> Mapping[Origin, PenstockError] | None:
+        """Write the rows of one batch; messages whose rows cannot be taken are given back, for the dead letters."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.errors import TakenOver
 from penstock.spark.files import Files
@@ -13,12 +13,28 @@ from penstock.spark.position import Position
 _FILE = "state.json"
 
 
-class QueryState:
+class State(Protocol):
     """The position up to which everything of a query is done: written, refused records kept, progress told.
 
     One driver at a time owns the state. Another one that claims it makes the next `check` or `save` of the first raise
     TakenOver, so that two drivers started by mistake do not both write.
     """
+
+    def claim(self) -> Position | None:
+        """Become the owner; the position that was saved last, or None before the first time."""
+        ...
+
+    def check(self) -> None:
+        """Make sure that this driver is still the owner."""
+        ...
+
+    def save(self, position: Position) -> None:
+        """Remember how far everything is done."""
+        ...
+
+
+class QueryState:
+    """The state in a file."""
 
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
@@ -27,7 +43,7 @@ class QueryState:
         self._position: Position | None = None
 
     def claim(self) -> Position | None:
-        """Become the owner; the position that was saved last, or None before the first time."""
+        """As the protocol says."""
         data = self._read()
         saved = data.get("position")
         self._position = Position.from_data(saved) if saved else None
@@ -35,16 +51,12 @@ class QueryState:
         return self._position
 
     def check(self) -> None:
-        """Make sure that this driver is still the owner."""
+        """As the protocol says."""
         if self._read().get("owner") != self._owner:
-            raise TakenOver(
-                "another driver has begun to run this query",
-                hint="stop one of the two; a query is run by one driver at a time",
-                state=self._path,
-            )
+            raise taken_over(self._path)
 
     def save(self, position: Position) -> None:
-        """Remember how far everything is done."""
+        """As the protocol says."""
         self.check()
         self._position = position
         self._write()
@@ -57,3 +69,26 @@ class QueryState:
         position = self._position.as_data() if self._position else None
         data = {"owner": self._owner, "position": position}
         self._files.write(self._path, json.dumps(data).encode())
+
+
+class NoState:
+    """No memory, for a query that reads once what is there."""
+
+    def claim(self) -> Position | None:
+        """As the protocol says: it was never run before."""
+        return None
+
+    def check(self) -> None:
+        """As the protocol says; it has no other driver."""
+
+    def save(self, position: Position) -> None:
+        """As the protocol says; nothing is remembered."""
+
+
+def taken_over(place: str) -> TakenOver:
+    """The error of a driver that is not the owner any more."""
+    return TakenOver(
+        "another driver has begun to run this query",
+        hint="stop one of the two; a query is run by one driver at a time",
+        state=place,
+    )

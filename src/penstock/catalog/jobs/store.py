@@ -64,5 +64,12 @@ def save_job(connection: Connection, name: str, properties: Mapping[str, str]) -
     return find_job(connection, name)
 
 
+def remove_job(connection: Connection, wanted: str) -> Job:
+    """Forget a job; what it wrote stays, and so does how far it came."""
+    job = find_job(connection, wanted)
+    connection.execute("DELETE FROM etl_job WHERE job_id = %s", [job.job_id])
+    return job
+
+
 def _job(row: Mapping[str, object]) -> Job:
     return Job(row["job_id"], row["job_name"], row["is_active"], row["revision"], row["properties"])  # type: ignore[arg-type] # the query's own types

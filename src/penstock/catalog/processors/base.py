@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from penstock.catalog.processors.columns import Cluster
 
 Row = Mapping[str, object]
 
@@ -22,10 +24,15 @@ class Processor(ABC):
     `_kafka`, which says where each comes from; it gives back the columns of `columns`, `problem`, and `_kafka` as it
     was. A record that is of no interest is left out. One that lacks what a row needs has its `problem`, and goes to
     the dead letters while the rest of the batch goes on. An exception stops the batch, which is then read again.
+
+    A processor is made once for each query, with the clusters that the table `cfg_cluster` names.
     """
 
     columns: ClassVar[tuple[str, ...]] = ()
     """What it writes, beside the three columns that say which message a row comes from."""
+
+    def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
+        self.clusters = clusters
 
     @abstractmethod
     def transform(self, records: DataFrame) -> DataFrame:

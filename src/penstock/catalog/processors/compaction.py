@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from pyspark.sql import DataFrame
@@ -10,7 +9,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import (
-    Cluster,
     first_problem,
     metadata,
     missing,
@@ -48,9 +46,6 @@ class GobblinTrackingCompactionProcessor(Processor):
         *FLOW_COLUMNS,
     )
 
-    def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
-        self._clusters = clusters
-
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
         is_compaction = (F.col("namespace") == NAMESPACE) & F.col("name").isin(COMPLETED, RECORD_COUNTS)
@@ -58,7 +53,7 @@ class GobblinTrackingCompactionProcessor(Processor):
         path = metadata("DatasetOutputPath")
         count = F.when(is_completed, metadata("recordCount")).otherwise(metadata("RegularRecordCount"))
         late = F.when(~is_completed, metadata("LateRecordCount"))
-        cluster = normal_cluster(metadata("clusterIdentifier"), self._clusters)
+        cluster = normal_cluster(metadata("clusterIdentifier"), self.clusters)
         dataset = F.when(is_completed, metadata("datasetUrn")).otherwise(group(path, _OUTPUT_PATH, 1))
         selected = records.filter(is_compaction).select(
             cluster.alias("cluster"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from pyspark.sql import DataFrame
@@ -10,7 +9,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import (
-    Cluster,
     first_problem,
     metadata,
     missing,
@@ -34,13 +32,10 @@ class GobblinTrackingDistcpNgProcessor(Processor):
         *("source_path", "target_path", *FLOW_COLUMNS),
     )
 
-    def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
-        self._clusters = clusters
-
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
         is_published = (F.col("namespace") == NAMESPACE) & (F.col("name") == PUBLISHED)
-        cluster = normal_cluster(metadata("clusterIdentifier"), self._clusters)
+        cluster = normal_cluster(metadata("clusterIdentifier"), self.clusters)
         dataset, partition = metadata("datasetUrn"), metadata("partition")
         selected = records.filter(is_published).select(
             cluster.alias("cluster"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from pyspark.sql import Column, DataFrame
@@ -10,7 +9,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import (
-    Cluster,
     first_problem,
     metadata,
     missing,
@@ -38,15 +36,12 @@ class GobblinTrackingAuditProcessor(Processor):
 
     columns: ClassVar = ("cluster", "dataset", "owner", "properties", "source_modified_time", "log_event_time")
 
-    def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
-        self._clusters = clusters
-
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
         dataset, modified = metadata("dataset"), metadata("modificationTime")
         is_lasting = ~F.coalesce(dataset, F.lit("")).rlike(_TEMPORARY)
         selected = records.filter((F.col("name") == CLASSIFIER) & is_lasting).select(
-            normal_cluster(metadata("cluster"), self._clusters).alias("cluster"),
+            normal_cluster(metadata("cluster"), self.clusters).alias("cluster"),
             dataset.alias("dataset"),
             metadata("owner").alias("owner"),
             F.to_json(self._properties()).alias("properties"),
@@ -59,5 +54,5 @@ class GobblinTrackingAuditProcessor(Processor):
 
     def _properties(self) -> Column:
         found = F.nullif(metadata("classificationResult"), F.lit("null")).alias("classification")
-        cluster = normal_cluster(metadata("cluster"), self._clusters).alias("cluster")
+        cluster = normal_cluster(metadata("cluster"), self.clusters).alias("cluster")
         return F.struct(*(metadata(key).alias(name) for name, key in _PROPERTIES.items()), cluster, found)

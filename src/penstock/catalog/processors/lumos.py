@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from pyspark.sql import Column, DataFrame
@@ -10,7 +9,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import (
-    Cluster,
     first_problem,
     metadata,
     missing,
@@ -51,15 +49,12 @@ class GobblinTrackingLumosProcessor(Processor):
         *("source_database", "source_table", *FLOW_COLUMNS),
     )
 
-    def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
-        self._clusters = clusters
-
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
         is_publication = F.col("namespace").isNotNull() & F.col("name").isin(SNAPSHOT, DELTA)
         is_delta = F.col("name") == DELTA
         partition, target, colo = metadata("partition"), metadata("TargetDirectory"), metadata("DatasourceColo")
-        cluster = normal_cluster(metadata("clusterIdentifier"), self._clusters)
+        cluster = normal_cluster(metadata("clusterIdentifier"), self.clusters)
         selected = records.filter(is_publication).select(
             cluster.alias("cluster"),
             metadata("datasetUrn").alias("dataset"),

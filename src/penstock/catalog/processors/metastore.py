@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.processors.base import Processor
-from penstock.catalog.processors.columns import Cluster, field, first_problem, missing, normal_cluster, rows
+from penstock.catalog.processors.columns import field, first_problem, missing, normal_cluster, rows
 from penstock.spark.decoding import KAFKA
 
 TABLE: Final = "metastoreTableAuditContent"
@@ -25,9 +24,6 @@ class MetastoreAuditProcessor(Processor):
         *("location", "owner", "create_time", "last_access_time"),
     )
 
-    def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
-        self._clusters = clusters
-
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
 
@@ -41,7 +37,7 @@ class MetastoreAuditProcessor(Processor):
         values = field(records, f"{PARTITION}.newPartition.values", f"{PARTITION}.oldPartition.values")
         is_table = field(records, f"{TABLE}.eventType").isNotNull()
         selected = records.select(
-            normal_cluster(field(records, "auditHeader.server"), self._clusters).alias("server"),
+            normal_cluster(field(records, "auditHeader.server"), self.clusters).alias("server"),
             F.coalesce(field(records, "auditHeader.instance"), F.lit("")).alias("instance"),
             field(records, "auditHeader.appName").alias("app_name"),
             F.when(is_table, F.lit("MetastoreTableAuditEvent"))

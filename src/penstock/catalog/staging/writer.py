@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from penstock.catalog.database import Connection, savepoint, sql
 from penstock.catalog.errors import RowRefused
-from penstock.catalog.staging.rows import Refusal, StagedRow, as_tuple, problem_in, refused
+from penstock.catalog.staging.copying import CopyRows, Lines, Tuples
+from penstock.catalog.staging.rows import Refusal, StagedRow, problem_in, refused
 from penstock.catalog.staging.tables import ORIGIN, TableName, columns_of, incoming
 from penstock.errors import DatabaseRefused
 
@@ -22,8 +23,21 @@ def stage(connection: Connection, table: TableName, rows: Sequence[StagedRow]) -
     refusals = [Refusal(row, problem) for row, problem in problems if problem]
     good = [row for row, problem in problems if not problem]
     prepare_incoming(connection, table)
-    refusals += _copy(connection, table, columns, good)
+    refusals += _copy(connection, table, Tuples(columns, good))
     _insert(connection, table)
+    return refusals
+
+
+def stage_lines(connection: Connection, table: TableName, lines: Lines) -> list[Refusal]:
+    """Write the rows of messages as `stage` does, but in place of those that are there already.
+
+    They are the same, unless a topic was made anew, or a processor is another than it was.
+    """
+    prepare_incoming(connection, table)
+    refusals = list(_copy(connection, table, lines))
+    if _insert(connection, table) < len(lines) - len(refusals):
+        _delete_those_incoming(connection, table)
+        _insert(connection, table)
     return refusals
 
 
@@ -43,31 +57,37 @@ def _columns(connection: Connection, table: TableName, rows: Sequence[StagedRow]
     return [name for name in known if name in used]
 
 
-def _copy(connection: Connection, table: TableName, columns: list[str], rows: Sequence[StagedRow]) -> Iterator[Refusal]:
+def _copy(connection: Connection, table: TableName, rows: CopyRows) -> Iterator[Refusal]:
     """Copy the rows; if PostgreSQL refuses, each half by itself, down to the rows that are to blame."""
-    if not rows:
+    if not len(rows):
         return
     try:
         with savepoint(connection):
-            _copy_all(connection, table, columns, rows)
+            _copy_all(connection, table, rows)
     except RowRefused as error:
         if len(rows) == 1:
-            yield Refusal(rows[0], refused(rows[0], error.message, error.hint))
+            row = rows.first()
+            yield Refusal(row, refused(row, error.message, error.hint))
             return
         middle = len(rows) // 2
-        yield from _copy(connection, table, columns, rows[:middle])
-        yield from _copy(connection, table, columns, rows[middle:])
+        yield from _copy(connection, table, rows.part(0, middle))
+        yield from _copy(connection, table, rows.part(middle, len(rows)))
 
 
-def _copy_all(connection: Connection, table: TableName, columns: list[str], rows: Sequence[StagedRow]) -> None:
-    names = sql.SQL(", ").join(map(sql.Identifier, (*columns, *ORIGIN)))
+def _copy_all(connection: Connection, table: TableName, rows: CopyRows) -> None:
+    names = sql.SQL(", ").join(map(sql.Identifier, (*rows.columns, *ORIGIN)))
     command = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(incoming(table)), names)
     with connection.cursor() as cursor, cursor.copy(command) as copy:
-        for row in rows:
-            copy.write_row(as_tuple(row, columns))
+        rows.write(copy)
 
 
-def _insert(connection: Connection, table: TableName) -> None:
+def _insert(connection: Connection, table: TableName) -> int:
     command = sql.SQL("INSERT INTO {} SELECT * FROM {} ON CONFLICT ({}) DO NOTHING")
     names = sql.Identifier(table), sql.Identifier(incoming(table)), sql.SQL(", ").join(map(sql.Identifier, ORIGIN))
-    connection.execute(command.format(*names))
+    return connection.execute(command.format(*names)).rowcount
+
+
+def _delete_those_incoming(connection: Connection, table: TableName) -> None:
+    same = sql.SQL(" AND ").join(sql.SQL("kept.{0} = new.{0}").format(sql.Identifier(name)) for name in ORIGIN)
+    command = sql.SQL("DELETE FROM {} AS kept USING {} AS new WHERE {}")
+    connection.execute(command.format(sql.Identifier(table), sql.Identifier(incoming(table)), same))

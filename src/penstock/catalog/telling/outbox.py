@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from types import TracebackType
 from typing import Any, Self
-
-import structlog
 
 from penstock.catalog.database import Connection, Database, records
 from penstock.catalog.telling.change import Change
@@ -28,7 +27,7 @@ _LOCK = 0x74656C6C
 
 _WAITING = "SELECT id, urn, aspect, before, after, event_time, actor FROM outbox ORDER BY id LIMIT %s"
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Sender:
@@ -72,7 +71,7 @@ class Sender:
                 if not self.send():
                     stop.wait(pause)
             except Transient as error:
-                _log.warning("changes wait to be told", reason=error.message)
+                _log.warning("changes wait to be told: %s", error)
                 stop.wait(5 * pause)
 
     def close(self) -> None:
@@ -98,6 +97,6 @@ class Sender:
             for event in platform_events(change):
                 self._platform_event.send(event, **envelope)
         except RecordError as error:
-            _log.error("a change cannot be told", change=change.id, urn=change.urn, reason=error.message)
+            _log.error("change %d of %s cannot be told: %s", change.id, change.urn, error)
             refuse = "INSERT INTO outbox_refused SELECT *, %s FROM outbox WHERE id = %s"
             connection.execute(refuse, [error.message, change.id])

@@ -1,0 +1,45 @@
+"""How far a job's query has come, beside the tables that it fills."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+from penstock.catalog.database import Database, records
+from penstock.spark.position import Position
+from penstock.spark.state import taken_over
+
+_CLAIM = """
+INSERT INTO job_progress (query, owner) VALUES (%s, %s)
+ON CONFLICT (query) DO UPDATE SET owner = EXCLUDED.owner RETURNING position
+"""
+_CHECK = "SELECT 1 FROM job_progress WHERE query = %s AND owner = %s"
+_SAVE = "UPDATE job_progress SET position = %s::jsonb WHERE query = %s AND owner = %s RETURNING 1"
+
+
+class JobProgress:
+    """The state of a query in the database: a driver on another machine goes on where this one was."""
+
+    def __init__(self, database: Database, query: str) -> None:
+        self._database = database
+        self._query = query
+        self._owner = uuid.uuid4().hex
+
+    def claim(self) -> Position | None:
+        """As the protocol says."""
+        with self._database.transaction() as connection:
+            [row] = records(connection, _CLAIM, [self._query, self._owner])
+        return Position.from_data(row["position"]) if row["position"] else None
+
+    def check(self) -> None:
+        """As the protocol says."""
+        self._owned(_CHECK, [self._query, self._owner])
+
+    def save(self, position: Position) -> None:
+        """As the protocol says."""
+        self._owned(_SAVE, [json.dumps(position.as_data()), self._query, self._owner])
+
+    def _owned(self, statement: str, parameters: list[str]) -> None:
+        with self._database.transaction() as connection:
+            if not records(connection, statement, parameters):
+                raise taken_over(self._query)

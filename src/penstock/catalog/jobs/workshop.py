@@ -1,0 +1,93 @@
+"""From the works of jobs to their queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from penstock.catalog.database import Database
+from penstock.catalog.intake import take_lines
+from penstock.catalog.jobs.progress import JobProgress
+from penstock.catalog.jobs.settings import job_settings
+from penstock.catalog.jobs.sink import CatalogSink, Take
+from penstock.catalog.jobs.spec import JobSpec
+from penstock.catalog.jobs.work import Work
+from penstock.catalog.processors import find_processor
+from penstock.catalog.staging.copying import Lines
+from penstock.catalog.staging.rows import Refusal
+from penstock.catalog.staging.tables import TableName
+from penstock.config import Settings
+from penstock.events.record import GroupName
+from penstock.schemas import IdWidth, connect_registry
+from penstock.spark.batch import BatchPath
+from penstock.spark.dead_letters import DeadLetters
+from penstock.spark.kafka_source import KafkaSource
+from penstock.spark.open_session import open_session
+from penstock.spark.query import Query, QuerySpec
+from penstock.spark.sink import Batch
+from penstock.spark.state import NoState, State
+from penstock.spark.topic_avro import TopicAvro
+
+MOST_RECORDS = 50_000
+"""One batch takes at most so many messages: its rows pass through the driver's memory."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Makes the queries that do works."""
+
+    session: SparkSession
+    settings: Settings
+    database: Database
+
+    def query(self, work: Work) -> Query:
+        """The query that does a work as messages come in."""
+        trigger = f"{work.spec.trigger_ms} milliseconds"
+        state = JobProgress(self.database, work.progress)
+        return self._query(work, partial(self._take, work.route.table), state, trigger)
+
+    def reading_again(self, work: Work, take: Take) -> Query:
+        """A query that reads all that is in the topic now, and ends; nobody sees its progress."""
+        spec = replace(work.spec, start="earliest", group=f"{work.spec.group}.rebuild")
+        return self._query(replace(work, spec=spec), take, NoState(), None)
+
+    def _query(self, work: Work, take: Take, state: State, trigger: str | None) -> Query:
+        settings = job_settings(self.settings, work.spec)
+        processor = find_processor(work.route.processor)(work.clusters)
+        path = BatchPath(
+            TopicAvro(self.session, connect_registry(settings), work.route.topic, _widths(work.spec)),
+            processor.transform,
+            CatalogSink(processor.columns, take),
+            DeadLetters(settings, f"{work.pipeline}.dead", work.pipeline),
+        )
+        source = KafkaSource(
+            settings,
+            (work.route.topic,),
+            start=work.spec.start,
+            max_records=MOST_RECORDS,
+            on_data_loss="continue",
+        )
+        group = GroupName(work.spec.group)
+        spec = QuerySpec(work.pipeline, work.route.topic, source, path, state, trigger, group=group)
+        return Query(self.session, spec)
+
+    def _take(self, table: TableName, lines: Lines, _batch: Batch) -> list[Refusal]:
+        return take_lines(self.database, table, lines) if len(lines) else []
+
+
+def _widths(spec: JobSpec) -> Sequence[IdWidth]:
+    return tuple(IdWidth) if spec.id_type == "any" else (IdWidth(spec.id_type),)
+
+
+@contextmanager
+def open_workshop(
+    database: Database, settings: Settings, *, java_home: Path, jars: Sequence[Path]
+) -> Iterator[Workshop]:
+    """A workshop with a session of its own, or with the one that the process has already."""
+    with open_session("penstock jobs", java_home=java_home, jars=jars, conf={}) as session:
+        yield Workshop(session, settings, database)

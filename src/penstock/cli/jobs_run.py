@@ -1,0 +1,70 @@
+"""Metadata jobs, run by `penstock jobs run`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from penstock.catalog.database import Database
+from penstock.catalog.jobs.roster import Roster, require_jobs
+from penstock.catalog.jobs.workshop import Workshop, open_workshop
+from penstock.catalog.telling.teller import Teller
+from penstock.cli.output import err, show_error, text
+from penstock.cli.run_metrics import served_metrics
+from penstock.cli.run_view import shown
+from penstock.cli.signals import stops_by_signal
+from penstock.cli.stack_view import shown_download
+from penstock.config import Settings
+from penstock.errors import PenstockError
+from penstock.local.jars import JarCache
+from penstock.local.java import spark_java_home
+from penstock.spark.runner import Runner
+
+_CONNECTIONS = 8
+"""Batches of many topics take turns: merges do so anyway."""
+
+_PATIENCE_SECONDS = 5.0
+"""So long a look at the jobs may hold up the runner, which has heartbeats to send and signals to obey."""
+
+
+def run(wanted: Sequence[str], chosen: Settings) -> int:
+    """Run the jobs until told to stop, or until all of them have failed; the exit code."""
+    hasty = chosen.model_copy(update={"timeout": min(chosen.timeout, _PATIENCE_SECONDS)})
+    with Database(chosen, size=_CONNECTIONS) as database, Database(hasty, size=1) as looking:
+        require_jobs(looking, wanted)
+        with workshop(database, chosen) as shop:
+            return _run(Roster(looking, wanted, shop.query), Teller(database, chosen), chosen)
+
+
+@contextmanager
+def workshop(database: Database, chosen: Settings) -> Iterator[Workshop]:
+    """Spark, with what reading Kafka needs, downloaded once."""
+    cache = JarCache.from_settings(chosen)
+    with shown_download() as show:
+        cache.fetch(["spark"], show)
+    err.print("starting Spark")
+    java_home = spark_java_home(chosen.cache / "spark-java")
+    with open_workshop(database, chosen, java_home=java_home, jars=cache.classpath("spark")) as opened:
+        yield opened
+
+
+def _run(roster: Roster, teller: Teller, chosen: Settings) -> int:
+    runner, stop = Runner(roster=roster), threading.Event()
+    with stops_by_signal(stop), served_metrics(runner.vitals, chosen.metrics_port), shown(runner.vitals), teller:
+        stopped = runner.run(stop)
+    for query, error in stopped.items():
+        _tell(f"[bold]{text(query)}[/] stopped, and stays down until its job is changed or started again", error)
+    for job, error in roster.refused.items():
+        _tell(f"job [bold]{text(job)}[/] was not run as it is in the database", error)
+    if teller.failure:
+        _tell("changes wait in the outbox, and are not told", teller.failure)
+    if stopped or roster.refused or teller.failure:
+        return 1
+    err.print("ended; all progress is kept")
+    return 0
+
+
+def _tell(what: str, error: PenstockError) -> None:
+    err.print(what)
+    show_error(error)

@@ -1,0 +1,29 @@
+"""A Spark session for as long as a block runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from py4j.protocol import Py4JNetworkError
+from pyspark.sql import SparkSession
+
+from penstock.errors import QueryFailed
+from penstock.spark.session import start_session
+
+
+@contextmanager
+def open_session(
+    name: str, *, java_home: Path, jars: Sequence[Path], conf: Mapping[str, object], master: str = "local[*]"
+) -> Iterator[SparkSession]:
+    """A session of these settings; one that the process has already is used, and stays."""
+    running = SparkSession.getActiveSession()
+    session = running or start_session(name, java_home=java_home, jars=jars, conf=conf, master=master)
+    try:
+        yield session
+        if running is None:
+            session.stop()
+    except (Py4JNetworkError, ConnectionRefusedError) as error:
+        hint = "was it killed, or out of memory? raise spark.driver.memory; a new start goes on where this one was"
+        raise QueryFailed("the Java process of Spark is gone", hint=hint) from error
