@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.position import Position
 from penstock.spark.sink import Batch, Sink
+from penstock.spark.transforms import Transform, chain
 
 COLUMNS = "id int, name string, note string"
 BEGAN = datetime(2026, 1, 1)  # noqa: DTZ001 - as Spark gives a timestamp to Python, in the session's zone
@@ -20,7 +21,7 @@ _CDC = (
     "struct<op:string,at:timestamp,snapshot:boolean,commit:bigint,lsn:bigint,row:int,tx:string,tx_order:bigint,"
     "keys:array<string>,unavailable:array<string>,outside:map<string,string>>"
 )
-_KAFKA = "struct<topic:string,partition:int,offset:bigint>"
+_KAFKA = "struct<topic:string,partition:int,offset:bigint,key:binary>"
 
 MakeSink = Callable[[SparkSession, LakeTable], Sink]
 
@@ -32,6 +33,7 @@ class Changes:
         self._spark = spark
         self._table = LakeTable(str(lake), "shop/people")
         self._make_sink = make_sink
+        self.transform: Transform = chain([])
         self._offset = 0
         self.sink = make_sink(spark, self._table)
 
@@ -43,7 +45,7 @@ class Changes:
         """Write one batch."""
         rows = [self._row(each, columns) for each in changes]
         batch = self._spark.createDataFrame(rows, f"{columns}, _cdc {_CDC}, _kafka {_KAFKA}").coalesce(1)
-        self.sink.write(self.sink.form(batch), _BATCH)
+        self.sink.write(self.sink.form(self.transform(batch)), _BATCH)
 
     def rows(self, *columns: str, order: str = "id") -> list[tuple[Any, ...]]:
         """The rows of the table."""
@@ -56,8 +58,8 @@ class Changes:
         names = [column.split()[0] for column in columns.split(",")]
         at = (BEGAN + timedelta(seconds=told.get("at", told["lsn"]))).replace(tzinfo=UTC)
         place = (told["op"] == "r", told.get("commit"), told["lsn"], None, None, None)
-        cdc = (told["op"], at, *place, told.get("keys", ["id"]), told.get("unavailable"), None)
-        return (*(told.get(name) for name in names), cdc, ("t", 0, self._offset))
+        cdc = (told["op"], at, *place, told.get("keys", ["id"]), told.get("unavailable"), told.get("outside"))
+        return (*(told.get(name) for name in names), cdc, ("t", 0, self._offset, b"key"))
 
 
 def change(op: str, row_id: int | None, name: str | None = None, **told: Any) -> dict[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock.cli.options import JsonOption, settings
+from penstock.cli.options import JsonOption, loaded_settings, settings
 from penstock.cli.output import counted, out, right, show_json, show_table, text
+from penstock.cli.run_files import file_environment
+from penstock.config.yaml_file import read_yaml
 from penstock.connect.captures import capture_status, database_url
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.postgres import TableName
@@ -17,17 +20,23 @@ from penstock.errors import UsageError
 from penstock.lake.lake import Lake
 from penstock.pipelines.verify.compare import SHOWN, Verdict
 from penstock.pipelines.verify.compare import verify as compare
+from penstock.pipelines.verify.guard import OPEN, Guard
 
 
 def verify(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The capture's name.")],
     table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Only this one: schema.table.")] = None,
     mirror: Annotated[str, typer.Option(help="Where the mirrors are in the lake.")] = "{name}/{table}",
+    pipeline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The pipeline that makes the mirrors, if it protects columns.")
+    ] = None,
     database: Annotated[str | None, typer.Option(metavar="URL", help="How to reach the database from here.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds for which a mirror may be behind.")] = 60.0,
     as_json: JsonOption = False,
 ) -> None:
     """Compare the mirror with the database at one moment, row by row; exit code 1 if they differ.
+
+    With --pipeline its file says where the mirrors are, and which columns are hashed, masked or left out.
 
     Example: penstock cdc verify shop public.orders
     """
@@ -35,7 +44,8 @@ def verify(
     with ConnectClient(chosen) as client:
         status = capture_status(client, ConnectorName(name), database)
     url = database or database_url(status.connector)
-    verdicts = [_verified(url, each, mirror, name, wait) for each in _tables(status.tables, table)]
+    place = _by_pipeline(pipeline) if pipeline else _by_name(mirror.replace("{name}", name))
+    verdicts = [_verified(url, each, place(each), wait) for each in _tables(status.tables, table)]
     if as_json:
         show_json([asdict(verdict) for verdict in verdicts])
     else:
@@ -51,10 +61,35 @@ def _tables(captured: Sequence[str], wanted: str | None) -> list[TableName]:
     return [TableName(*full.split(".", 1)) for full in chosen]
 
 
-def _verified(url: str, table: TableName, mirror: str, name: str, wait: float) -> Verdict:
-    place = mirror.replace("{name}", name).replace("{schema}", table.schema).replace("{table}", table.name)
+@dataclass(frozen=True)
+class _Mirror:
+    """Where the mirror of a table is, and what its pipeline does to columns."""
+
+    lake: Lake
+    name: str
+    guard: Guard = OPEN
+
+
+def _by_name(pattern: str) -> Callable[[TableName], _Mirror]:
     lake = Lake(settings())
-    return compare(url, table, lambda: lake.table(place), wait)
+    return lambda table: _Mirror(lake, pattern.replace("{schema}", table.schema).replace("{table}", table.name))
+
+
+def _by_pipeline(file: Path) -> Callable[[TableName], _Mirror]:
+    from penstock.pipelines import mirrors  # noqa: PLC0415 - only who names a file needs what reads it
+
+    loaded = loaded_settings()
+    declared = mirrors.declared_mirror(read_yaml(file, file_environment(loaded)))
+
+    def place(table: TableName) -> _Mirror:
+        found = declared.of(table)
+        return _Mirror(Lake(settings(lake=found.lake)), found.name, found.guard)
+
+    return place
+
+
+def _verified(url: str, table: TableName, mirror: _Mirror, wait: float) -> Verdict:
+    return compare(url, table, lambda: mirror.lake.table(mirror.name), wait, mirror.guard)
 
 
 def _show(verdicts: Sequence[Verdict]) -> None:

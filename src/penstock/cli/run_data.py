@@ -7,16 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from penstock.cli.catalog_telling import told_to_catalog
 from penstock.cli.options import loaded_settings
 from penstock.cli.output import counted, err, out, show_error, text
 from penstock.cli.run_files import DataOptions, given_settings
+from penstock.cli.run_products import statements
 from penstock.cli.run_view import shown
 from penstock.cli.signals import stops_by_signal
 from penstock.cli.stack_view import shown_download
 from penstock.config import Settings
+from penstock.config.settings import LoadedSettings
 from penstock.config.yaml_file import YamlFile
 from penstock.local.jars import JarCache
 from penstock.local.java import spark_java_home
+from penstock.pipelines.chores import doing
 from penstock.pipelines.driver import Driver, open_driver
 from penstock.pipelines.pipeline import Pipeline, read_pipelines
 from penstock.pipelines.submit_line import Submission
@@ -39,7 +43,7 @@ def run(files: Sequence[YamlFile], options: DataOptions) -> int:
         if options.check:
             err.print(f"{counted(len(pipelines), 'pipeline')} checked, nothing is wrong")
             return 0
-        return _run(driver, chosen)
+        return _run(driver, loaded)
 
 
 def fetch_spark(chosen: Settings, pipelines: Sequence[Pipeline]) -> tuple[list[Path], Path]:
@@ -51,9 +55,11 @@ def fetch_spark(chosen: Settings, pipelines: Sequence[Pipeline]) -> tuple[list[P
     return [jar for part in parts for jar in cache.classpath(part)], spark_java_home(chosen.cache / "spark-java")
 
 
-def _run(driver: Driver, chosen: Settings) -> int:
+def _run(driver: Driver, loaded: LoadedSettings) -> int:
     runner, stop = driver.runner(), threading.Event()
-    with stops_by_signal(stop), _metrics(runner, chosen.metrics_port), shown(runner.vitals):
+    own = told_to_catalog(lambda: statements(driver.products()), loaded)
+    metrics = _metrics(runner, loaded.settings.metrics_port)
+    with stops_by_signal(stop), metrics, shown(runner.vitals), own, doing(driver.chores()):
         failures = runner.run(stop)
     for query, error in failures.items():
         err.print(f"[bold]{text(query)}[/] stopped, and stays down until it is mended and started again")

@@ -45,6 +45,7 @@
         ├── CommitFailed               the broker did not take down a group's place
         ├── BufferFull                 the producer's buffer stayed full
         ├── QueryInterrupted           Spark failed in the middle of a batch
+        │   └── TableChanged           somebody else changed the same files of a table
         ├── LakeUnavailable            the lake's file system or object store does not answer
         └── OperationTimedOut          an administrative call took too long
 
@@ -87,6 +88,7 @@ from penstock.errors.running import (
     QueryFailed,
     QueryInterrupted,
     QuestionRefused,
+    TableChanged,
     TableNotFound,
     TableUnreadable,
     TakenOver,
@@ -167,6 +169,7 @@ __all__ = [
     "SchemaIncompatible",
     "SchemaNotFound",
     "SchemaSyntaxError",
+    "TableChanged",
     "TableNotFound",
     "TableUnreadable",
     "TakenOver",

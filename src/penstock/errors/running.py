@@ -41,6 +41,12 @@ class QueryInterrupted(Transient):
     code = "pipeline.interrupted"
 
 
+class TableChanged(QueryInterrupted):
+    """Somebody else changed the same files of a table at the same time."""
+
+    code = "lake.changed"
+
+
 class ActionFailed(Terminal):
     """An action's pipeline stops at an event that fails; the message has the event's origin."""
 

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer as Handle
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.config import Settings
-from penstock.events.record import ConsumerRecord
+from penstock.events.record import ConsumerRecord, Offset
 from penstock.kafka.admin import Admin
 from penstock.kafka.consumer_options import librdkafka_options
 from penstock.kafka.decoding import raw_record
@@ -47,6 +47,15 @@ def find_span(settings: Settings, topics: Collection[str], start: Moment = "earl
             return Span({}, {})
         found = first_offsets(admin, partitions) if start == "earliest" else offsets_at(admin, partitions, start)
     return Span({partition: offset for partition, offset in found.items() if offset < ends[partition]}, ends)
+
+
+def newest_span(settings: Settings, topics: Collection[str], records: int) -> Span:
+    """The newest records of each partition, so many of each; a pattern may match no topic yet."""
+    with Admin(settings) as admin:
+        partitions = find_partitions(admin, topics)
+        first, ends = first_offsets(admin, partitions), end_offsets(admin, partitions)
+    starts = {each: Offset(max(first[each], ends[each] - records)) for each in partitions}
+    return Span({each: offset for each, offset in starts.items() if offset < ends[each]}, ends)
 
 
 def read_span(settings: Settings, span: Span) -> Iterator[ConsumerRecord]:

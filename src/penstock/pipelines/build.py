@@ -42,13 +42,21 @@ class Builder:
         return FORMATS[source.format].decoder(messages)
 
     def transform(self) -> Transform:
-        """All transforms, one after the other."""
-        return chain([each.build(self.pipeline.directory) for each in self.pipeline.transforms])
+        """All transforms, one after the other; none sees what is protected."""
+        return chain([self.protection(), *(each.build(self.pipeline.directory) for each in self.pipeline.transforms)])
+
+    def protection(self) -> Transform:
+        """What keeps protected columns from being seen."""
+        return self.pipeline.protection.transform() if self.pipeline.protection else chain([])
 
     def sink(self, sink: DeclaredSink) -> Sink:
         """One of the sinks."""
+        return sink.config.build(self.site(sink))
+
+    def site(self, sink: DeclaredSink) -> Site:
+        """Where one of the sinks is made."""
         query = f"{self.pipeline.spec.name}.{sink.name}"
-        return sink.config.build(Site(self.session, self.settings, query, self.pipeline.directory))
+        return Site(self.session, self.settings, query, self.pipeline.directory)
 
     def query(self, sink: DeclaredSink) -> Query:
         """The query of one of the sinks."""

@@ -16,7 +16,8 @@ from penstock.pipelines.build import Builder
 from penstock.pipelines.findings import Findings
 from penstock.pipelines.pipeline import DeclaredSink
 from penstock.spark.batch import good_rows
-from penstock.spark.decoding import without_origin
+from penstock.spark.debezium.shape_rows import CDC
+from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.failures import spark_failures
 from penstock.spark.headers import HEADERS
 
@@ -37,7 +38,9 @@ def check_pipeline(builder: Builder) -> list[Problem]:
     findings = Findings(builder.pipeline.file)
     _check_topics(findings, builder)
     rows = _source_rows(findings, builder) if not findings.problems else None
-    rows = _transformed(findings, builder, rows) if rows is not None else None
+    if rows is not None:
+        _check_protected(findings, builder, rows)
+        rows = _transformed(findings, builder, builder.protection()(rows))
     if rows is not None:
         for index, sink in enumerate(builder.pipeline.sinks):
             _check_sink(findings, builder, sink, ("sinks", index, "config"), rows)
@@ -64,8 +67,19 @@ def _source_rows(findings: Findings, builder: Builder) -> DataFrame | None:
     """Rows as the source gives them, none of them."""
     with findings.at((*_SOURCE, "schema")), spark_failures("decoding"):
         decoder = builder.decoder()
-        return good_rows(decoder, decoder.decode(_no_messages(builder.session)))
+        return good_rows(decoder, decoder.decode(no_messages(builder.session)))
     return None
+
+
+def _check_protected(findings: Findings, builder: Builder, rows: DataFrame) -> None:
+    """A column that is misspelt would be seen by everybody; of a table without changes yet, none is known."""
+    protection = builder.pipeline.protection
+    columns = [name for name in rows.columns if name not in {CDC, KAFKA}]
+    if protection is None or not columns:
+        return
+    for place, name in protection.unknown(columns):
+        hint = did_you_mean(name, columns, f"it has {', '.join(columns)}")
+        findings.add((*_SOURCE, "protect", *place), f"table {protection.table} has no column {name}", hint)
 
 
 def _transformed(findings: Findings, builder: Builder, rows: DataFrame) -> DataFrame | None:
@@ -90,5 +104,6 @@ def _check_sink(findings: Findings, builder: Builder, sink: DeclaredSink, path: 
             builder.sink(sink).check(rows.schema)
 
 
-def _no_messages(session: SparkSession) -> DataFrame:
+def no_messages(session: SparkSession) -> DataFrame:
+    """Messages as the source gives them, none of them."""
     return session.range(0).select(*(F.lit(None).cast(kind).alias(name) for name, kind in _MESSAGE_TYPES.items()))

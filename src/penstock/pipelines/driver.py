@@ -13,9 +13,14 @@ from pyspark.sql import SparkSession
 from penstock.config import Settings
 from penstock.errors import ConfigError, Problem, QueryFailed
 from penstock.pipelines.build import Builder
+from penstock.pipelines.change_chores import chores_of
 from penstock.pipelines.check import check_pipeline
+from penstock.pipelines.chores import Chore
+from penstock.pipelines.discovery import Discovery, is_growing
 from penstock.pipelines.pipeline import Pipeline
+from penstock.pipelines.products import Product, products_of
 from penstock.pipelines.tables import by_table
+from penstock.spark.protecting import REDACTION
 from penstock.spark.runner import Runner
 from penstock.spark.session import start_session
 
@@ -35,8 +40,20 @@ class Driver:
             raise ConfigError(problems)
 
     def runner(self) -> Runner:
-        """What runs the queries of all pipelines."""
-        return Runner([query for builder in self._builders() for query in builder.queries()])
+        """What runs the queries of all pipelines, and of tables that appear later."""
+        builders = list(self._builders())
+        if not any(map(is_growing, self.pipelines)):
+            return Runner([query for builder in builders for query in builder.queries()])
+        return Runner(roster=Discovery(self.session, self.settings, self.pipelines, builders))
+
+    def chores(self) -> list[Chore]:
+        """What is to be done now and then while the queries run."""
+        return [chore for pipeline in self.pipelines for chore in chores_of(pipeline, self.session, self.settings)]
+
+    def products(self) -> list[Product]:
+        """What the pipelines write, with the columns that are known by now."""
+        with _java_is_there():
+            return [product for builder in self._builders() for product in products_of(builder)]
 
     def _builders(self) -> Iterator[Builder]:
         each = (table for pipeline in self.pipelines for table in by_table(pipeline, self.settings))
@@ -56,10 +73,17 @@ def open_driver(
         conf=spark_conf(pipelines, settings),
         master=spark_master(pipelines),
     )
-    try:
+    with _java_is_there():
         yield Driver(session, pipelines, settings)
         if running is None:
             session.stop()
+
+
+@contextmanager
+def _java_is_there() -> Iterator[None]:
+    """Say what it means when Spark's Java process does not answer any more."""
+    try:
+        yield
     except (Py4JNetworkError, ConnectionRefusedError) as error:
         hint = "was it killed, or out of memory? raise spark.driver.memory; a new start goes on where this one was"
         raise QueryFailed("the Java process of Spark is gone", hint=hint) from error
@@ -85,7 +109,9 @@ def spark_master(pipelines: Sequence[Pipeline]) -> str:
 
 def spark_conf(pipelines: Sequence[Pipeline], settings: Settings) -> Mapping[str, object]:
     """Spark's settings for all files, which must not contradict each other; S3 is as the settings have it."""
-    merged: dict[str, object] = {f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.s3.items()}
+    s3 = {f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.s3.items()}
+    hides = REDACTION if any(pipeline.source.protect.secret for pipeline in pipelines) else {}
+    merged: dict[str, object] = {**s3, **hides}
     first: dict[str, Pipeline] = {}
     problems: list[Problem] = []
     for pipeline in pipelines:

@@ -14,11 +14,12 @@ from penstock.config.yaml_file import KeyPath, YamlFile
 from penstock.errors import ConfigError, Problem
 from penstock.pipelines.findings import Findings
 from penstock.pipelines.locations import absolute, jars_for
+from penstock.pipelines.protect import Protection
 from penstock.pipelines.row_schema import RowSchema, load_schema
 from penstock.pipelines.sinks import SINKS
-from penstock.pipelines.sinks.base import SinkConfig
+from penstock.pipelines.sinks.base import SinkConfig, SourceTable
 from penstock.pipelines.sinks.kafka import KafkaSinkConfig
-from penstock.pipelines.source import SOURCES, KafkaSourceConfig
+from penstock.pipelines.source import CHANGES, SOURCES, KafkaSourceConfig
 from penstock.pipelines.spec import AVAILABLE_NOW, Part, PipelineFile, SinkEntry, parse_trigger
 from penstock.pipelines.transforms import TRANSFORMS, TransformConfig
 
@@ -36,7 +37,7 @@ class DeclaredSink:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Everything that a file declares."""
+    """Everything that a file declares; of a pipeline for the changes of one table, also which table that is."""
 
     file: YamlFile
     spec: PipelineFile
@@ -44,6 +45,12 @@ class Pipeline:
     schema: RowSchema | None
     transforms: tuple[TransformConfig, ...]
     sinks: tuple[DeclaredSink, ...]
+    table: SourceTable | None = None
+
+    @property
+    def protection(self) -> Protection | None:
+        """What becomes of the columns of the table whose changes it reads."""
+        return Protection(self.source.protect, self.table) if self.table else None
 
     @property
     def directory(self) -> Path:
@@ -138,6 +145,9 @@ def _check_loops(
     """A pipeline that reads what it writes never comes to an end."""
     if source.reads(spec.dead_letters):
         findings.add(("options", "dead_letters"), "the source reads this topic", "name another one")
+    told = spec.options.schema_events
+    if source.format == CHANGES and told is not None and source.reads(told):
+        findings.add(("options", "schema_events"), "the source reads this topic", "name another one")
     for index, sink in enumerate(sinks):
         is_same_cluster = isinstance(sink.config, KafkaSinkConfig) and sink.config.connection is None
         if is_same_cluster and source.reads(sink.config.target):

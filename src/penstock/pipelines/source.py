@@ -15,6 +15,7 @@ from penstock.config.suggest import did_you_mean
 from penstock.errors import UsageError
 from penstock.kafka.start import is_pattern, moment
 from penstock.pipelines.formats import FORMATS
+from penstock.pipelines.protect import ProtectConfig
 from penstock.pipelines.spec import Part, Topic
 from penstock.spark.kafka_source import KafkaSource, OnDataLoss
 
@@ -31,6 +32,7 @@ _OURS = {
     "kafka.bootstrap.servers",
     "kafka.group.id",
 }
+CHANGES = "debezium"
 _GROUP_SETTINGS = ("group.id", "auto.offset.reset", "enable.auto.commit")
 
 
@@ -73,6 +75,7 @@ class KafkaSourceConfig(Part):
     )
     max_records: int = Field(1_000_000, ge=1, description="how many messages one batch takes at most")
     on_data_loss: OnDataLoss = Field("stop", description="stop, or continue where messages are gone")
+    protect: ProtectConfig = Field(ProtectConfig(), description="columns of changes that must not be seen")
     options: PassThrough = Field(default_factory=PassThrough, description="any option of Spark's Kafka source")
 
     @field_validator("connection")
@@ -100,6 +103,8 @@ class KafkaSourceConfig(Part):
             raise ValueError(f"format {self.format} needs a schema: an Avro file, or Spark DDL")
         if use == "none" and self.schema_ is not None:
             raise ValueError(f"format {self.format} takes no schema")
+        if self.format != CHANGES and self.protect != ProtectConfig():
+            raise ValueError(f"protect is for format {CHANGES}; others have transforms")
         return self
 
     @property

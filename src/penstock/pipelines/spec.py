@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from penstock.config.secrets import PassThrough
 from penstock.config.units import parse_duration_ms
 from penstock.errors import UsageError
+from penstock.events.schema_change import SCHEMA_EVENTS
 from penstock.spark.batch import FailureMode
 
 AVAILABLE_NOW = "available_now"
@@ -62,6 +63,7 @@ class Options(Part):
     failure_mode: FailureMode = Field("CONTINUE", description="CONTINUE, or THROW to stop at the first bad record")
     dead_letters: Topic | None = Field(None, description="where refused records go; default <name>.dead")
     state: str | None = Field(None, min_length=1, description="where progress is kept; default beside the lake")
+    schema_events: Topic | None = Field(SCHEMA_EVENTS, description="where the schemas of captured tables are told")
 
 
 class Spark(Part):

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from penstock.config import load_settings
 from penstock.config.yaml_file import read_yaml
 from penstock.errors import PenstockError
+from penstock.pipelines.chores import doing
 from penstock.pipelines.driver import Driver
 from penstock.pipelines.pipeline import read_pipelines
 
@@ -35,7 +36,8 @@ def main(names: Sequence[str]) -> int:
         driver = Driver(SparkSession.builder.getOrCreate(), pipelines, load_settings().settings)
         driver.check()
         signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
-        failures = driver.runner().run(stop)
+        with doing(driver.chores()):
+            failures = driver.runner().run(stop)
     except PenstockError as error:
         _log.error("%s %s %s", error.code, error.message, error.hint)
         return error.exit_code

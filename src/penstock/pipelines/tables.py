@@ -12,8 +12,8 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.start import find_partitions
 from penstock.pipelines.pipeline import DeclaredSink, Pipeline
 from penstock.pipelines.sinks.base import SourceTable
+from penstock.pipelines.source import CHANGES
 
-CHANGES = "debezium"
 _TABLE_TOPIC = re.compile(r"(?P<prefix>[^.]+)\.(?P<schema>.+)\.(?P<table>[^.]+)")
 
 
@@ -34,7 +34,7 @@ def _for_table(pipeline: Pipeline, topic: str) -> Pipeline:
     table = SourceTable(found["schema"], found["table"]) if found else SourceTable("", topic)
     source = pipeline.source.model_copy(update={"topic": topic, "topics": None, "pattern": None})
     sinks = tuple(_for_sink(sink, table, alone=pipeline.source.topic is not None) for sink in pipeline.sinks)
-    return replace(pipeline, source=source, sinks=sinks)
+    return replace(pipeline, source=source, sinks=sinks, table=table)
 
 
 def _for_sink(sink: DeclaredSink, table: SourceTable, *, alone: bool) -> DeclaredSink:

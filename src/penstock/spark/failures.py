@@ -18,6 +18,7 @@ from penstock.errors import (
     QueryFailed,
     QueryInterrupted,
     RecordTooLarge,
+    TableChanged,
     TopicNotFound,
     TransformFailed,
 )
@@ -44,6 +45,12 @@ class _Kind(NamedTuple):
 
 
 _KINDS = (
+    _Kind(
+        r"DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)|"
+        r"(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)|MetadataChanged)Exception",
+        TableChanged,
+        "it is tried again",
+    ),
     _Kind(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException", QueryInterrupted, "records vanished while they were read"),
     _Kind(r"RecordTooLargeException", RecordTooLarge, "raise max.message.bytes on the topic, or make rows smaller"),
     _Kind(

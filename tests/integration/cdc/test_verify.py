@@ -13,8 +13,11 @@ from deltalake import write_deltalake
 
 from penstock.config import Settings
 from penstock.connect.postgres import TableName
+from penstock.errors import DatabaseUnfit
 from penstock.lake.lake import Lake
 from penstock.pipelines.verify.compare import Verdict, verify
+from penstock.pipelines.verify.guard import Guard
+from penstock.spark.protecting import Treatment
 from tests.cdc_fixtures import MakeDatabase, run
 
 PEOPLE = TableName("public", "people")
@@ -68,3 +71,30 @@ def test_a_row_that_should_be_gone_is_found(people: str, capturing: Settings, tm
     run(people, "DELETE FROM people WHERE id = 3")
     verdict = compared(people, capturing, tmp_path, MIRROR)
     assert [each.problem for each in verdict.differences] == ["not in the database"]
+
+
+def test_hashed_columns_are_compared_by_their_hashes_and_hidden_ones_are_named(
+    people: str, capturing: Settings, tmp_path: Path
+) -> None:
+    treatments: dict[str, Treatment] = {"id": "hash", "name": "hash", "balance": "mask"}
+    guard = Guard(treatments.get, lambda text: f"#{text}")
+    columns = pa.schema([("id", pa.string()), ("name", pa.string()), ("_cdc", CDC)])
+    rows = [{"id": "#1", "name": "#Ada", "_cdc": {"lsn": 1}}, {"id": "#2", "name": "#", "_cdc": {"lsn": 1}}]
+    write_deltalake(str(tmp_path / "people"), pa.Table.from_pylist(rows, columns))
+    lake = Lake(capturing.model_copy(update={"lake": str(tmp_path)}))
+    verdict = verify(people, PEOPLE, partial(lake.table, "people"), patience=0, guard=guard)
+    assert (verdict.equal, verdict.not_compared) == (1, ("balance (masked by the pipeline)", "words (tsvector)"))
+    assert [(each.key, each.columns) for each in verdict.differences] == [(("#2",), {"name": (None, "#")})]
+    with pytest.raises(DatabaseUnfit, match="id, a part of the key, is masked"):
+        verify(people, PEOPLE, partial(lake.table, "people"), 0, Guard({"id": "mask"}.get, str))
+
+
+def test_a_value_is_found_in_the_column_of_any_type_that_it_had(
+    people: str, capturing: Settings, tmp_path: Path
+) -> None:
+    columns = pa.schema([("id", pa.int32()), ("name", pa.int64()), ("name__string", pa.string()), ("_cdc", CDC)])
+    rows = [{"id": 1, "name__string": "Ada", "_cdc": {"lsn": 1}}, {"id": 2, "_cdc": {"lsn": 1}}]
+    write_deltalake(str(tmp_path / "people"), pa.Table.from_pylist(rows, columns))
+    lake = Lake(capturing.model_copy(update={"lake": str(tmp_path)}))
+    guard = Guard({"balance": "drop"}.get, str)
+    assert verify(people, PEOPLE, partial(lake.table, "people"), patience=0, guard=guard).equal == 2

@@ -22,6 +22,9 @@ def column(kind: str, *, is_array: bool = False, is_enum: bool = False) -> Sourc
         (column("int8"), "3000000000", 3000000000),
         (column("numeric"), "12.3400", Decimal("12.34")),
         (column("numeric"), "1e+30", "1" + "0" * 30),
+        (column("numeric"), "0.000", Decimal("0E-10")),
+        (column("numeric"), "NaN", "NaN"),
+        (column("bpchar"), "ab", "ab   "),
         (column("float4"), "1.1", 1.100000023841858),
         (column("float8"), "100000", 100000.0),
         (column("bool"), "true", True),
@@ -48,6 +51,7 @@ def test_values_that_mean_the_same_are_the_same(of: SourceColumn, text: str, val
     [
         (column("int8"), "1", 2),
         (column("numeric"), "1.10", Decimal("1.11")),
+        (column("numeric"), "1" * 40, "1" * 39 + "2"),
         (column("text"), "", None),
         (column("float8"), "0.1", 0.10000000000000002),
         (column("timestamptz"), "2024-02-29 12:00:00+00", datetime(2024, 2, 29, 12, 0, 0, 1, tzinfo=UTC)),

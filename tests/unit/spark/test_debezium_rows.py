@@ -15,6 +15,7 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 from penstock.schemas import MemoryRegistry, Schema
 from penstock.spark.debezium.columns import apart, united, wider
 from penstock.spark.debezium.rows import DebeziumRows
+from penstock.spark.debezium.shapes import ShapeReader
 from penstock.spark.decoding import PROBLEM
 from penstock.spark.failures import UnknownSchemas, spark_failures
 
@@ -172,6 +173,14 @@ def test_json_without_schemas_is_read_by_given_columns_and_refused_without_them(
     assert row["tstz"] == "2024-02-29T10:34:56.123Z"
     [refused] = decode(spark, DebeziumRows(MemoryRegistry()), pairs[:1])
     assert "no schema part" in refused["problem"]["message"]
+
+
+def test_a_payload_is_parsed_without_the_schema_before_it_if_connect_wrote_the_message() -> None:
+    key, value = json_messages()[0]
+    assert value is not None
+    reader = ShapeReader(MemoryRegistry())
+    assert value[reader.shape(key, value).head :].startswith(b'{"before":')
+    assert reader.shape(key, json.dumps(json.loads(value), indent=1).encode()).head == 0
 
 
 def test_types_that_fit_are_widened_and_others_get_a_column_of_their_own() -> None:

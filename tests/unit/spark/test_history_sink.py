@@ -58,3 +58,15 @@ def test_a_truncate_ends_every_row_that_is_older(history: Changes) -> None:
         (1, None, None, "t", 20, None),
         (2, "new", None, "c", 30, None),
     ]
+
+
+def test_a_value_that_is_not_sent_again_is_carried_in_the_column_of_its_new_type(history: Changes) -> None:
+    history.write(change("c", 1, "one", lsn=1, note="text"))
+    binary = "id int, name string, note binary"
+    history.write(change("u", 1, "I", lsn=2, note=bytearray(b"bytes")), columns=binary)
+    history.write(change("u", 1, "i", lsn=3, unavailable=["note"]), columns=binary)
+    assert history.rows("name", "note", "note__binary", order="_cdc.lsn") == [
+        ("one", "text", None),
+        ("I", None, bytearray(b"bytes")),
+        ("i", None, bytearray(b"bytes")),
+    ]

@@ -84,6 +84,28 @@ def test_columns_come_widen_change_and_go(mirror: Changes) -> None:
     ]
 
 
+def test_a_value_that_is_not_sent_again_stays_in_the_column_of_its_new_type(mirror: Changes) -> None:
+    text, binary = "id int, name string, note string", "id int, name string, note binary"
+    mirror.write(change("c", 1, "one", lsn=1, note="text"), change("c", 2, "two", lsn=2, note="kept"), columns=text)
+    mirror.write(change("u", 1, "one", lsn=3, note=bytearray(b"bytes")), columns=binary)
+    mirror.write(
+        change("u", 1, "I", lsn=4, unavailable=["note"]),
+        change("u", 2, "II", lsn=5, unavailable=["note"]),
+        columns=binary,
+    )
+    both = "id int, name string, note string, note__binary binary"
+    mirror.write(
+        {**change("u", 3, "three", lsn=6), "note__binary": bytearray(b"3")},
+        change("u", 3, "III", lsn=7, unavailable=["note"]),
+        columns=both,
+    )
+    assert mirror.rows("id", "name", "note", "note__binary") == [
+        (1, "I", None, bytearray(b"bytes")),
+        (2, "II", "kept", None),
+        (3, "III", None, bytearray(b"3")),
+    ]
+
+
 def test_soft_deletes_keep_rows_and_their_values(spark: SparkSession, tmp_path: Path) -> None:
     mirror = Changes(spark, tmp_path, partial(MirrorSink, deletes="soft"))
     mirror.write(read(1, "Ada", 10), read(2, "Grace", 10))

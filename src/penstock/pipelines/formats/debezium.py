@@ -8,12 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import SchemaError
-from penstock.events.record import Offset
-from penstock.kafka.admin import Admin
-from penstock.kafka.offsets import end_offsets, first_offsets
-from penstock.kafka.start import find_partitions
+from penstock.kafka.span import newest_span
 from penstock.pipelines.formats.base import Format, Messages
-from penstock.pipelines.row_schema import Ddl
+from penstock.pipelines.row_schema import Ddl, RowSchema
 from penstock.schemas import Schema, connect_registry
 from penstock.spark.debezium.rows import DebeziumRows
 from penstock.spark.decoding import Decoder
@@ -26,7 +23,9 @@ _LOOKED_AT = 20
 
 def _decoder(messages: Messages) -> Decoder:
     """Rows of the shapes that the newest messages have; others are learnt as they come."""
-    decoder = DebeziumRows(connect_registry(messages.settings), columns=_columns(messages))
+    decoder = DebeziumRows(
+        connect_registry(messages.settings), columns=given_columns(messages.session, messages.schema)
+    )
     newest = _newest(messages)
     if newest is not None:
         with spark_failures("looking at the newest changes"):
@@ -34,14 +33,14 @@ def _decoder(messages: Messages) -> Decoder:
     return decoder
 
 
-def _columns(messages: Messages) -> T.StructType | None:
+def given_columns(session: SparkSession, schema: RowSchema | None) -> T.StructType | None:
     """The columns of changes whose messages carry no schema."""
-    match messages.schema:
+    match schema:
         case Schema():
             raise SchemaError("columns of changes are given as DDL", hint="such as `id INT, total DECIMAL(10,2)`")
         case Ddl(text=text):
             with spark_failures("reading the DDL"):
-                return _parsed(messages.session, text)
+                return _parsed(session, text)
         case None:
             return None
 
@@ -51,12 +50,9 @@ def _parsed(session: SparkSession, ddl: str) -> T.StructType:
 
 
 def _newest(messages: Messages) -> DataFrame | None:
-    with Admin(messages.settings) as admin:
-        partitions = find_partitions(admin, messages.topics)
-        first, end = first_offsets(admin, partitions), end_offsets(admin, partitions)
-    starts = {each: max(first[each], Offset(end[each] - _LOOKED_AT)) for each in partitions}
-    ranges = [OffsetRange(each, Offset(starts[each]), end[each]) for each in partitions if end[each] > starts[each]]
+    span = newest_span(messages.settings, messages.topics, _LOOKED_AT)
     source = KafkaSource(messages.settings, messages.topics)
+    ranges = [OffsetRange(place, start, span.ends[place]) for place, start in span.starts.items()]
     read = [read_range(messages.session, source, each) for each in ranges]
     return reduce(DataFrame.unionAll, read) if read else None
 

@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 from pyspark.sql import SparkSession
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.config import Settings
 from penstock.config.yaml_file import KeyPath
@@ -44,6 +45,13 @@ class SourceTable:
         return self.fill("{schema}.{table}" if self.schema else "{table}")
 
 
+class Target(NamedTuple):
+    """What a sink writes, as others know it: a topic, or a table of the lake."""
+
+    kind: Literal["topic", "table"]
+    name: str
+
+
 class SinkConfig(Part, ABC):
     """The configuration of one sink."""
 
@@ -57,6 +65,15 @@ class SinkConfig(Part, ABC):
     @abstractmethod
     def build(self, site: Site) -> Sink:
         """The sink of one query; nothing is written or created yet."""
+
+    @property
+    def writes(self) -> Target | None:
+        """The topic or table that is there afterwards; None where nothing stays."""
+        return None
+
+    def stored_columns(self, site: Site) -> T.StructType | None:  # noqa: ARG002 - most targets do not tell
+        """The columns that the target has by now; None where it does not tell, or has none yet."""
+        return None
 
     @property
     def mixes_tables(self) -> bool:

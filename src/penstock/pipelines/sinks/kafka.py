@@ -13,7 +13,7 @@ from penstock.config.secrets import PassThrough
 from penstock.config.yaml_file import KeyPath
 from penstock.errors import SchemaError
 from penstock.pipelines.row_schema import load_schema
-from penstock.pipelines.sinks.base import SinkConfig, Site
+from penstock.pipelines.sinks.base import SinkConfig, Site, Target
 from penstock.pipelines.spec import Topic
 from penstock.schemas import Schema
 from penstock.spark.kafka_sink import KafkaSink, TopicFormat, TopicTarget
@@ -47,6 +47,11 @@ class KafkaSinkConfig(SinkConfig):
     def target(self) -> str:
         """As the base says."""
         return self.topic
+
+    @property
+    def writes(self) -> Target:
+        """As the base says."""
+        return Target("topic", self.topic)
 
     def build(self, site: Site) -> Sink:
         """As the base says."""

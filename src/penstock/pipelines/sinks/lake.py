@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, field_validator
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.config import Settings
 from penstock.config.units import parse_size
 from penstock.config.yaml_file import KeyPath
 from penstock.pipelines.locations import absolute, jars_for
-from penstock.pipelines.sinks.base import SinkConfig, Site, SourceTable
+from penstock.pipelines.sinks.base import SinkConfig, Site, SourceTable, Target
+from penstock.pipelines.spec import Trigger, parse_trigger
 from penstock.spark.changes.history_sink import HistorySink
 from penstock.spark.changes.log_sink import ChangeLogSink
 from penstock.spark.changes.mirror_sink import MirrorSink
+from penstock.spark.lake.columns import table_columns
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.parquet_sink import ParquetSink
 from penstock.spark.lake.table import DEFAULT_TARGET_BYTES, LakeTable
 from penstock.spark.sink import Sink
 
 _SMALLEST = 1024
+_NEVER = "never"
+_HOUR = 3600
 
 
 def _bytes(value: object) -> object:
     return parse_size(value) if isinstance(value, str) else value
+
+
+def _seconds(interval: str) -> float:
+    return int(str(parse_trigger(interval)).split()[0]) / 1000
 
 
 class LakeSinkConfig(SinkConfig):
@@ -44,15 +54,35 @@ class LakeSinkConfig(SinkConfig):
     file_size: Annotated[int, BeforeValidator(_bytes), Field(ge=_SMALLEST)] = Field(
         DEFAULT_TARGET_BYTES, description="how large files may get, such as 128MiB"
     )
+    compact_every: Trigger | Literal["never"] = Field(
+        "1 hour", description="how often the files of a table of changes are merged, or never"
+    )
+    keep_versions: Trigger = Field("7 days", description="for how long readers may look at a version of such a table")
+
+    @field_validator("keep_versions")
+    @classmethod
+    def _long_enough(cls, given: str) -> str:
+        if _seconds(given) < _HOUR:
+            raise ValueError("a batch that is being written would lose its files; keep versions for an hour or more")
+        return given
 
     @property
     def target(self) -> str:
         """As the base says."""
         return self.table.replace("/", ".")
 
+    @property
+    def writes(self) -> Target:
+        """As the base says."""
+        return Target("table", f"{self.lake.rstrip('/')}/{self.table}" if self.lake else self.table)
+
+    def stored_columns(self, site: Site) -> T.StructType | None:
+        """As the base says."""
+        return table_columns(site.session, self.lake_table(site.settings))
+
     def build(self, site: Site) -> Sink:
         """As the base says."""
-        table = LakeTable(absolute(self._lake(site.settings)), self.table, tuple(self.partition_by), self.file_size)
+        table = self.lake_table(site.settings)
         match self.mode:
             case "mirror":
                 return MirrorSink(site.session, table, deletes=self.deletes, remember_days=self.remember_deletes)
@@ -63,6 +93,21 @@ class LakeSinkConfig(SinkConfig):
             case "append":
                 sink = DeltaSink if self.format == "delta" else ParquetSink
                 return sink(site.session, table, site.query)
+
+    def lake_table(self, settings: Settings) -> LakeTable:
+        """Where the rows go."""
+        return LakeTable(absolute(self._lake(settings)), self.table, tuple(self.partition_by), self.file_size)
+
+    @property
+    def compaction_seconds(self) -> float | None:
+        """How often a table of changes is compacted; None for other tables, and for never."""
+        is_wanted = self.mode != "append" and self.compact_every != _NEVER
+        return _seconds(self.compact_every) if is_wanted else None
+
+    @property
+    def keep_hours(self) -> int:
+        """For how many hours old versions stay."""
+        return math.ceil(_seconds(self.keep_versions) / _HOUR)
 
     @property
     def mixes_tables(self) -> bool:

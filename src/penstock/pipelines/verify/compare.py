@@ -18,7 +18,9 @@ from penstock.connect.postgres import TableName
 from penstock.connect.snapshot import Snapshot, SourceColumn, open_snapshot
 from penstock.errors import DatabaseUnfit
 from penstock.lake.table import Table
-from penstock.pipelines.verify.values import Canonical, from_database, from_lake, is_comparable
+from penstock.pipelines.verify.guard import OPEN, Guard
+from penstock.pipelines.verify.values import Canonical, from_database, from_lake
+from penstock.spark.debezium.columns import base_name
 
 Key = tuple[Canonical, ...]
 Digest = bytes
@@ -52,18 +54,34 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Side:
-    """What is compared of a table: the columns, of which the first ones are the key."""
+    """What is compared of a table: the columns, of which the first ones are the key, and which of them are hashed."""
 
     table: TableName
     keys: tuple[str, ...]
     columns: tuple[SourceColumn, ...]
     not_compared: tuple[str, ...]
+    guard: Guard
+
+    def theirs(self, column: SourceColumn, text: str | None) -> Canonical:
+        """A value of the database, as the mirror ought to have it."""
+        if text is not None and self.guard.treatment(column.name) == "hash":
+            return self.guard.hashed(text)
+        return from_database(column, text)
+
+    def ours(self, column: SourceColumn, row: Mapping[str, Any], places: Sequence[str]) -> Canonical:
+        """A value of the mirror, in whichever of these places it is."""
+        found = next((row[place] for place in places if row[place] is not None), None)
+        if self.guard.treatment(column.name) == "hash":
+            return found
+        return from_lake(column, found, dict(row[_CDC].get("outside") or ()).get(column.name))
 
 
-def verify(url: str, table: TableName, open_mirror: Callable[[], Table], patience: float) -> Verdict:
+def verify(
+    url: str, table: TableName, open_mirror: Callable[[], Table], patience: float, guard: Guard = OPEN
+) -> Verdict:
     """Compare a mirror with its table, and look again for as long as it is behind."""
     with open_snapshot(url) as snapshot:
-        side = side_of(snapshot, table)
+        side = side_of(snapshot, table, guard)
         source = {key: digest for key, digest, _ in _source_rows(snapshot, side)}
         deadline = time.monotonic() + patience
         while True:
@@ -80,34 +98,45 @@ EXTRA = "not in the database"
 OTHER = "different"
 
 
-def side_of(snapshot: Snapshot, table: TableName) -> Side:
+def side_of(snapshot: Snapshot, table: TableName, guard: Guard = OPEN) -> Side:
     """What can be compared of a table."""
     columns, keys = snapshot.columns(table), snapshot.keys(table)
     if not keys:
         raise DatabaseUnfit(f"{table} has no primary key", hint="rows without a key cannot be told apart")
     ordered = sorted(columns, key=lambda column: (column.name not in keys, column.name))
     ordered = [*(next(each for each in columns if each.name == key) for key in keys), *ordered[len(keys) :]]
-    compared = tuple(column for column in ordered if is_comparable(column))
-    skipped = tuple(f"{column.name} ({column.type})" for column in ordered if not is_comparable(column))
-    return Side(table, tuple(keys), compared, skipped)
+    reasons = {column.name: guard.reason_against(column) for column in ordered}
+    hidden = [key for key in keys if reasons[key]]
+    if hidden:
+        hint = "rows whose key cannot be compared cannot be told apart"
+        raise DatabaseUnfit(f"{table}: {hidden[0]}, a part of the key, is {reasons[hidden[0]]}", hint=hint)
+    compared = tuple(column for column in ordered if not reasons[column.name])
+    skipped = tuple(f"{name} ({reason})" for name, reason in reasons.items() if reason)
+    return Side(table, tuple(keys), compared, skipped, guard)
 
 
 def _source_rows(snapshot: Snapshot, side: Side) -> Iterator[tuple[Key, Digest, tuple[Canonical, ...]]]:
     for row in snapshot.rows(side.table, side.columns):
-        values = tuple(from_database(column, text) for column, text in zip(side.columns, row, strict=True))
+        values = tuple(side.theirs(column, text) for column, text in zip(side.columns, row, strict=True))
         yield values[: len(side.keys)], _digest(values), values
 
 
 def _mirror_rows(mirror: Table, side: Side) -> Iterator[tuple[Key, int, tuple[Canonical, ...]]]:
     """The mirror's rows with the position of each one's last change; deleted ones that stay are left out."""
-    wanted = [column.name for column in side.columns]
-    names = [name for name in (*wanted, _CDC, _DELETED) if name in mirror.schema().names]
-    for batch in _batches(mirror, names):
+    names = mirror.schema().names
+    places = {column.name: _places(column.name, names, side) for column in side.columns}
+    wanted = [name for each in places.values() for name in each] + [name for name in (_CDC, _DELETED) if name in names]
+    for batch in _batches(mirror, wanted):
         for row in batch.to_pylist():
             if not row.get(_DELETED):
-                outside = dict(row[_CDC].get("outside") or ())
-                values = tuple(from_lake(each, row.get(each.name), outside.get(each.name)) for each in side.columns)
+                values = tuple(side.ours(column, row, places[column.name]) for column in side.columns)
                 yield values[: len(side.keys)], row[_CDC]["lsn"] or 0, values
+
+
+def _places(column: str, names: Sequence[str], side: Side) -> list[str]:
+    """Where the mirror has values of a column: under its name, or apart, for types that it had at other times."""
+    others = {each.name for each in side.columns} - {column}
+    return [name for name in names if column in {name, base_name(name)} and name not in others]
 
 
 def _batches(mirror: Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -20,8 +20,17 @@ FromLake = Callable[[Any], str]
 
 
 def _number(value: object) -> str:
+    """Every digit, without zeros behind the last one that counts."""
     number = Decimal(str(value))
-    return format(number.normalize(), "f") if number.is_finite() else str(number)
+    if not number.is_finite() or not number:
+        return "0" if not number else str(number)
+    digits = format(number, "f")
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def _padded(value: object) -> str:
+    """Text of a fixed length, whose blanks at the end mean nothing."""
+    return str(value).rstrip(" ")
 
 
 def _moment(value: object) -> str:
@@ -63,7 +72,8 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
     "bytea": _binary,
     "date": _day,
     **dict.fromkeys(("timestamp", "timestamptz"), _moment),
-    **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext", "uuid", "json", "jsonb", "time"), str),
+    "bpchar": _padded,
+    **dict.fromkeys(("text", "varchar", "name", "citext", "uuid", "json", "jsonb", "time"), str),
 }
 
 

@@ -11,7 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import QueryFailed
-from penstock.spark.changes.order import ORDER, order
+from penstock.spark.changes.order import ORDER, Place, order, position
+from penstock.spark.debezium.columns import base_name
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import KAFKA, quoted
 
@@ -21,7 +22,10 @@ _ORDERED: Final = (T.NumericType, T.StringType, T.DateType)
 
 @dataclass(frozen=True)
 class Facts:
-    """What must be known of a batch before it is written, found in one pass over it."""
+    """What must be known of a batch before it is written, found in one pass over it.
+
+    `first` is the place of the change that stands first in the database's log, `last_delete` that of the last deletion.
+    """
 
     changes: int
     keys: tuple[str, ...]
@@ -29,6 +33,15 @@ class Facts:
     latest_snapshot: int
     truncated: int | None
     deletes: int = 0
+    first: Place = (0, 0)
+    last_delete: Place = (0, 0)
+
+    def told_missing(self, column: str) -> str | None:
+        """The name under which a column's value may be told not to be sent again: its own, or that in the database.
+
+        What is unchanged stays where it is, also in the columns of types that the column had at other times.
+        """
+        return next((name for name in (column, base_name(column)) if name in self.unavailable), None)
 
 
 def refuse_without_changes(schema: T.StructType, table: str) -> None:
@@ -45,7 +58,7 @@ def refuse_keyless(changes: DataFrame, table: str) -> None:
     if not changes.filter(f"{CDC}.op <> 't'").isEmpty():
         raise QueryFailed(
             f"table {table}: the changes have no key, so their rows cannot be told apart",
-            hint="give the table a primary key, or keep its changes with `mode: log`",
+            hint="give the table a primary key that is neither left out nor masked, or use `mode: log`",
         )
 
 
@@ -59,20 +72,23 @@ def with_origin(rows: DataFrame) -> DataFrame:
 def facts_of(changes: DataFrame) -> Facts:
     """Look over a batch once."""
     cdc = F.col(CDC)
-    is_truncate = cdc.getField("op") == "t"
-    position = F.coalesce(cdc.getField("lsn"), F.lit(0))
+    is_truncate, is_delete = cdc.getField("op") == "t", cdc.getField("op") == "d"
+    lsn, place = F.coalesce(cdc.getField("lsn"), F.lit(0)), F.struct(*position())
     wanted = [
         F.count(F.lit(1)).alias("changes"),
         F.max_by(cdc.getField("keys"), F.when(~is_truncate, cdc.getField("offset"))).alias("keys"),
         F.array_distinct(F.flatten(F.collect_set(cdc.getField("unavailable")))).alias("unavailable"),
-        F.max(F.when(cdc.getField("snapshot"), position)).alias("snapshot"),
-        F.max(F.when(is_truncate, position)).alias("truncated"),
-        F.count_if(cdc.getField("op") == "d").alias("deletes"),
+        F.max(F.when(cdc.getField("snapshot"), lsn)).alias("snapshot"),
+        F.max(F.when(is_truncate, lsn)).alias("truncated"),
+        F.count_if(is_delete).alias("deletes"),
+        F.min(place).alias("first"),
+        F.max(F.when(is_delete, place)).alias("last_delete"),
     ]
     [found] = changes.agg(*wanted).collect()
-    missing = frozenset(found["unavailable"] or ())
+    missing = frozenset(found["unavailable"] or ()) & set(changes.columns)
     keys, snapshot = tuple(found["keys"] or ()), found["snapshot"] or 0
-    return Facts(found["changes"], keys, missing, snapshot, found["truncated"], found["deletes"])
+    places = (tuple(found[name] or (0, 0)) for name in ("first", "last_delete"))
+    return Facts(found["changes"], keys, missing, snapshot, found["truncated"], found["deletes"], *places)
 
 
 def bounds_of(rows: DataFrame, keys: Sequence[str]) -> tuple[str, str, str] | None:
@@ -106,9 +122,9 @@ def last_of_each(changes: DataFrame, facts: Facts) -> DataFrame:
     plain = [name for name in changes.columns if name not in {*facts.keys, CDC}]
     is_delete = F.col(CDC).getField("op") == "d"
     whole = F.max_by(F.struct(*map(quoted, plain), CDC), ORDER).alias("_last")
-    filled = [_newest_sent(name, is_delete) for name in plain if name in facts.unavailable]
+    filled = [_newest_sent(name, told, is_delete) for name in plain if (told := facts.told_missing(name))]
     grouped = ordered.groupBy(*map(quoted, facts.keys)).agg(whole, *filled)
-    cells = [_cell(name, name in facts.unavailable) for name in plain]
+    cells = [_cell(name, facts.told_missing(name)) for name in plain]
     return grouped.select(
         *map(quoted, facts.keys),
         *cells,
@@ -116,19 +132,19 @@ def last_of_each(changes: DataFrame, facts: Facts) -> DataFrame:
     )
 
 
-def _newest_sent(name: str, is_delete: Column) -> Column:
+def _newest_sent(name: str, told: str, is_delete: Column) -> Column:
     """The newest value of a column that was sent, in a struct, so that null is a value too."""
-    missing = F.coalesce(F.array_contains(F.col(CDC).getField("unavailable"), name), F.lit(False))
+    missing = F.coalesce(F.array_contains(F.col(CDC).getField("unavailable"), told), F.lit(False))
     return F.max_by(F.struct(F.col(quoted(name)).alias("sent")), F.when(~missing & ~is_delete, F.col(ORDER))).alias(
         f"_sent_{name}"
     )
 
 
-def _cell(name: str, may_miss: bool) -> Column:
+def _cell(name: str, told: str | None) -> Column:
     last = F.col("_last").getField(name)
-    if not may_miss:
+    if told is None:
         return last.alias(name)
-    missing = F.array_contains(F.col("_last").getField(CDC).getField("unavailable"), name)
+    missing = F.array_contains(F.col("_last").getField(CDC).getField("unavailable"), told)
     return (
         F.when(F.coalesce(missing, F.lit(False)), F.col(quoted(f"_sent_{name}")).getField("sent"))
         .otherwise(last)

@@ -20,7 +20,6 @@ from penstock.spark.changes.order import ORDER, is_newer, order
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
-from penstock.spark.failures import spark_failures
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.position import Position
 from penstock.spark.sink import Batch
@@ -55,14 +54,17 @@ class HistorySink:
         changes = formed.persist()
         try:
             facts = facts_of(changes)
-            keys = facts.keys or self._known_keys(changes.sparkSession)
-            with spark_failures(f"writing table {self._table.table.name}"):
-                if keys and facts.changes:
-                    self._apply(changes, replace(facts, keys=keys))
-                elif facts.changes:
-                    refuse_keyless(changes, self._table.table.name)
+            if facts.changes:
+                self._table.apply(lambda: self._take(changes, facts))
         finally:
             changes.unpersist()
+
+    def _take(self, changes: DataFrame, facts: Facts) -> None:
+        if not facts.keys:
+            refuse_keyless(changes, self._table.table.name)
+        keys = facts.keys or self._known_keys(changes.sparkSession)
+        if keys:
+            self._apply(changes, replace(facts, keys=keys))
 
     def _known_keys(self, session: SparkSession) -> tuple[str, ...]:
         """The key of rows that are there, for a batch that has only a truncate."""
@@ -126,14 +128,14 @@ def versions(events: DataFrame, facts: Facts) -> DataFrame:
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     told = once.filter("_nth = 1").withColumn(FROM, F.max(FROM).over(so_far))
     filled = told.withColumns(
-        {name: _carried(name, so_far) for name in sorted(facts.unavailable) if name in told.columns}
+        {name: _carried(name, missing, so_far) for name in told.columns if (missing := facts.told_missing(name))}
     )
     closed = filled.withColumn(TO, F.lead(FROM).over(in_time))
     return closed.filter(f"NOT {_STORED} OR {TO} IS NOT NULL").drop(ORDER, "_base", "_nth")
 
 
-def _carried(name: str, so_far: WindowSpec) -> Column:
+def _carried(name: str, told: str, so_far: WindowSpec) -> Column:
     """A value that was not sent again is the one before it."""
-    missing = F.coalesce(F.array_contains(F.col(CDC).getField("unavailable"), name), F.lit(False)) & ~F.col(_STORED)
+    missing = F.coalesce(F.array_contains(F.col(CDC).getField("unavailable"), told), F.lit(False)) & ~F.col(_STORED)
     sent = F.when(~missing, F.struct(F.col(quoted(name)).alias("value")))
     return F.last(sent, ignorenulls=True).over(so_far).getField("value")

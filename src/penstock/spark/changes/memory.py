@@ -12,6 +12,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
+from penstock.spark.changes.batch import Facts
+from penstock.spark.changes.order import Place, position
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.hadoop_files import files_at
@@ -21,6 +23,12 @@ _KEY: Final = "_key"
 _PLACE: Final = "_place"
 _WHOLE_TABLE: Final = "*"
 _COLUMNS: Final = "_key string, commit bigint, lsn bigint"
+_START: Final[Place] = (0, 0)
+
+
+def memory_path(table: LakeTable) -> str:
+    """Where the memory of a table lies."""
+    return f"{table.internal}/deletes"
 
 
 class DeleteMemory:
@@ -28,34 +36,50 @@ class DeleteMemory:
 
     def __init__(self, session: SparkSession, table: LakeTable, days: int) -> None:
         self._files = files_at(table.lake, session)
-        self._path = f"{table.internal}/deletes"
+        self._path = memory_path(table)
         self._days = days
         self._is_there: bool | None = None
+        self._newest_place: Place | None = None
 
-    def note(self, last: DataFrame, keys: Sequence[str]) -> None:
+    def note(self, last: DataFrame, facts: Facts) -> None:
         """Remember the rows among these that are deleted."""
-        self._add(last.filter(F.col(CDC).getField("op") == "d").select(_key(keys).alias(_KEY), *_position()))
+        deleted = last.filter(F.col(CDC).getField("op") == "d")
+        self._add(deleted.select(_key(facts.keys).alias(_KEY), *position()), facts.last_delete)
 
     def note_truncate(self, session: SparkSession, lsn: int) -> None:
         """Remember that all rows were deleted."""
-        self._add(session.createDataFrame([(_WHOLE_TABLE, lsn, lsn)], _COLUMNS))
+        self._add(session.createDataFrame([(_WHOLE_TABLE, lsn, lsn)], _COLUMNS), (lsn, lsn))
 
-    def _add(self, deleted: DataFrame) -> None:
+    def _add(self, deleted: DataFrame, newest: Place) -> None:
         noted = deleted.withColumn("noted_at", F.current_timestamp()).coalesce(1)
+        before = self._newest(deleted.sparkSession)
         noted.write.format("delta").mode("append").save(self._path)
-        self._is_there = True
+        self._is_there, self._newest_place = True, max(before, newest)
 
-    def without_stale(self, last: DataFrame, keys: Sequence[str]) -> DataFrame:
-        """The changes that are not older than a deletion of their row."""
-        if not self._exists():
+    def without_stale(self, last: DataFrame, facts: Facts) -> DataFrame:
+        """The changes that are not older than a deletion of their row; only what comes late or again can be."""
+        session = last.sparkSession
+        if facts.first >= self._newest(session):
             return last
-        memory = last.sparkSession.read.format("delta").load(self._path)
-        newest = memory.groupBy(_KEY).agg(F.max(F.struct("commit", "lsn")).alias(_PLACE))
-        changes = last.withColumn(_KEY, _key(keys)).withColumn("_now", F.struct(*_position()))
-        is_same = (F.col(f"changes.{_KEY}") == F.col(f"newest.{_KEY}")) | (F.col(f"newest.{_KEY}") == _WHOLE_TABLE)
-        is_older = F.col("changes._now") < F.col(f"newest.{_PLACE}")
-        kept = changes.alias("changes").join(newest.alias("newest"), is_same & is_older, "left_anti")
-        return kept.drop(_KEY, "_now")
+        changes = last.withColumn(_KEY, _key(facts.keys)).withColumn("_now", F.struct(*position()))
+        newest = self._deletions(session).groupBy(_KEY).agg(F.max(_PLACE).alias(_PLACE))
+        is_stale = (F.col(f"changes.{_KEY}") == F.col(f"newest.{_KEY}")) & (F.col("changes._now") < F.col(_PLACE))
+        kept = changes.alias("changes").join(newest.alias("newest"), is_stale, "left_anti")
+        truncated = self._newest_of(self._deletions(session).filter(F.col(_KEY) == _WHOLE_TABLE))
+        return kept.filter(F.col("_now") >= _literal(truncated)).drop(_KEY, "_now")
+
+    def _newest(self, session: SparkSession) -> Place:
+        """The place of the newest deletion; looked up once, and kept."""
+        if self._newest_place is None:
+            self._newest_place = self._newest_of(self._deletions(session)) if self._exists() else _START
+        return self._newest_place
+
+    def _newest_of(self, deletions: DataFrame) -> Place:
+        [(newest,)] = deletions.agg(F.max(_PLACE)).collect()
+        return (newest["commit"], newest["lsn"]) if newest else _START
+
+    def _deletions(self, session: SparkSession) -> DataFrame:
+        return session.read.format("delta").load(self._path).select(_KEY, F.struct("commit", "lsn").alias(_PLACE))
 
     def forget(self, session: SparkSession) -> None:
         """Drop what is older than a replay can be."""
@@ -69,10 +93,10 @@ class DeleteMemory:
         return self._is_there
 
 
-def _position() -> list[Column]:
-    cdc = F.col(CDC)
-    lsn = F.coalesce(cdc.getField("lsn"), F.lit(0))
-    return [F.coalesce(cdc.getField("commit"), lsn).alias("commit"), lsn.alias("lsn")]
+def _literal(place: Place) -> Column:
+    return F.struct(
+        *(F.lit(part).cast("bigint").alias(name) for name, part in zip(("commit", "lsn"), place, strict=True))
+    )
 
 
 def _key(keys: Sequence[str]) -> Column:

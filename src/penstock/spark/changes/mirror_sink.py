@@ -28,7 +28,6 @@ from penstock.spark.changes.order import is_newer
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
-from penstock.spark.failures import spark_failures
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.position import Position
 from penstock.spark.sink import Batch
@@ -70,8 +69,7 @@ class MirrorSink:
         try:
             facts = facts_of(changes)
             if facts.changes:
-                with spark_failures(f"writing table {self._table.table.name}"):
-                    self._apply(changes, facts)
+                self._table.apply(lambda: self._apply(changes, facts))
         finally:
             changes.unpersist()
 
@@ -83,10 +81,10 @@ class MirrorSink:
             refuse_keyless(rows, self._table.table.name)
             return
         fitted = self._table.fitted(self._marked(last_of_each(rows, facts)))
-        last = self._memory.without_stale(fitted, facts.keys).persist()
+        last = self._memory.without_stale(fitted, facts).persist()
         try:
             if self._deletes == "hard" and facts.deletes:
-                self._memory.note(last, facts.keys)
+                self._memory.note(last, facts)
             self._merge(last, facts)
         finally:
             last.unpersist()
@@ -134,7 +132,7 @@ class MirrorSink:
         """A value that was not sent again stays; a column that rows no longer have becomes null."""
         for name in self._table.columns:
             given = f"s.{quoted(name)}" if name in columns else "NULL"
-            if name in facts.unavailable:
-                missing = f"array_contains(s.{CDC}.unavailable, {literal(name)})"
+            if told := facts.told_missing(name):
+                missing = f"array_contains(s.{CDC}.unavailable, {literal(told)})"
                 given = f"CASE WHEN coalesce({missing}, false) THEN t.{quoted(name)} ELSE {given} END"
             yield name, given

@@ -10,9 +10,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
 from penstock.spark.debezium.shape_rows import CDC
 
 ORDER: Final = "_order"
+
+Place = tuple[int, int]
+"""Where a change stands in the database's log: the position of its commit, then its own."""
 
 
 def order(row: str = "", latest_snapshot: int = 0) -> str:
@@ -24,6 +30,13 @@ def order(row: str = "", latest_snapshot: int = 0) -> str:
     values = (*place, f"coalesce({cdc}.row, 0)", f"{cdc}.offset")
     pairs = ", ".join(f"'{name}', {value}" for name, value in zip(names, values, strict=True))
     return f"named_struct({pairs})"
+
+
+def position() -> list[Column]:
+    """The two columns that are a change's place."""
+    cdc = F.col(CDC)
+    lsn = F.coalesce(cdc.getField("lsn"), F.lit(0))
+    return [F.coalesce(cdc.getField("commit"), lsn).alias("commit"), lsn.alias("lsn")]
 
 
 def is_newer(change: str, stored: str) -> str:

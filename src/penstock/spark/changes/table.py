@@ -6,7 +6,8 @@ that does not fit gets a column of its own beside the old one (`price__string`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,13 +15,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
+from penstock.errors import TableChanged
 from penstock.spark.debezium.columns import placed, wider
 from penstock.spark.decoding import quoted
+from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.delta_sink import delta_path
 from penstock.spark.lake.evolution import nullable
 from penstock.spark.lake.table import LakeTable
 
+_TRIES: Final = 5
+_log = logging.getLogger(__name__)
 _PROPERTIES: Final[Mapping[str, str]] = {
     "delta.enableDeletionVectors": "true",
     "delta.feature.timestampNtz": "supported",
@@ -62,6 +67,23 @@ class ChangeTable:
     def exists(self) -> bool:
         """Whether the table is there."""
         return bool(self._files.below(f"{self.table.path}/_delta_log"))
+
+    def apply(self, change: Callable[[], None]) -> None:
+        """Change the table, and again if somebody was quicker: a compaction comes seldom, so the stream gets through.
+
+        What is done twice has to come to the same as what is done once.
+        """
+        for _ in range(_TRIES - 1):
+            try:
+                return self._apply(change)
+            except TableChanged as error:
+                _log.info("%s", error)
+                self._columns = None
+        return self._apply(change)
+
+    def _apply(self, change: Callable[[], None]) -> None:
+        with spark_failures(f"writing table {self.table.name}"):
+            change()
 
     def fitted(self, rows: DataFrame) -> DataFrame:
         """The rows under the names and with the types of the table, which is made or changed to take them."""

@@ -16,6 +16,11 @@ def apart(name: str, kind: T.DataType) -> str:
     return f"{name}__{re.sub(r'[^A-Za-z0-9]+', '_', kind.simpleString()).strip('_')}"
 
 
+def base_name(name: str) -> str:
+    """What the column is called in the database, of one that may have been set apart."""
+    return name.rpartition("__")[0] or name
+
+
 def wider(one: T.DataType, other: T.DataType) -> T.DataType | None:
     """A type that holds all values of both; None if there is none."""
     match one, other:

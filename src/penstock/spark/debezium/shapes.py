@@ -20,8 +20,10 @@ from penstock.spark.debezium.wire import Wire, from_avro, from_connect, without_
 Encoding = Literal["json", "bare", "avro"]
 
 _HEADER: Final = 5
+_WRAPPED: Final = '{"schema":'
 _SPLIT: Final = ',"payload":'
 _BROKEN: Final = "penstock.broken"
+_CONNECTOR: Final = "io.debezium.connector."
 _SOURCE: Final = struct_of(
     {
         "ts_ms": T.LongType(),
@@ -35,6 +37,7 @@ _SOURCE: Final = struct_of(
         "row": T.IntegerType(),
     }
 )
+_ENVELOPE: Final = ("before", "after", "source", "op", "transaction")
 _TRANSACTION: Final = struct_of({"id": T.StringType(), "total_order": T.LongType()})
 
 
@@ -48,6 +51,9 @@ class Shape:
     source: frozenset[str] = frozenset(_SOURCE.names)
     value_schema: AvroJson = None
     key_schema: AvroJson = None
+    connector: str = ""
+    head: int = 0
+    """How many bytes stand before the payload of JSON with its schema, where it stands as Connect writes it."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -57,8 +63,8 @@ class Shape:
     def read(self, value: Column) -> Column:
         """The message's value, read once."""
         if self.encoding == "avro":
-            return marked_record(_body(value), self.value_schema, self.value_schema)
-        return F.from_json(value.cast("string"), self._json_type(), {"columnNameOfCorruptRecord": _BROKEN})
+            return marked_record(_body(value), self.value_schema, only_wanted(self.value_schema))
+        return F.from_json(self._text(value), self._json_type(), {"columnNameOfCorruptRecord": _BROKEN})
 
     def is_damaged(self, read: Column) -> Column:
         """Whether what `read` gave is not whole."""
@@ -68,7 +74,7 @@ class Shape:
 
     def part(self, read: Column, name: str) -> Column:
         """A field of the envelope."""
-        root = {"avro": "row", "json": "payload", "bare": None}[self.encoding]
+        root = "row" if self.encoding == "avro" else "payload" if self._is_wrapped else None
         return (read.getField(root) if root else read).getField(name)
 
     def source_part(self, read: Column, name: str) -> Column:
@@ -96,9 +102,18 @@ class Shape:
             T.StructField("transaction", _TRANSACTION),
         ]
         broken = T.StructField(_BROKEN, T.StringType())
-        if self.encoding == "bare":
-            return T.StructType([*envelope, broken])
-        return T.StructType([T.StructField("payload", T.StructType(envelope)), broken])
+        if self._is_wrapped:
+            return T.StructType([T.StructField("payload", T.StructType(envelope)), broken])
+        return T.StructType([*envelope, broken])
+
+    @property
+    def _is_wrapped(self) -> bool:
+        return self.encoding == "json" and not self.head
+
+    def _text(self, value: Column) -> Column:
+        """The JSON to parse; the schema before the payload is much longer than that, and known already."""
+        payload = F.substring(value, F.lit(self.head + 1), F.octet_length(value) - self.head - 1)
+        return (payload if self.head else value).cast("string")
 
 
 def fingerprint(key: Column, value: Column) -> Column:
@@ -112,7 +127,7 @@ def fingerprint(key: Column, value: Column) -> Column:
 def _head(part: Column, bare: Callable[[Column], Column]) -> Column:
     """The schema part of a JSON message, or what else tells messages without it apart."""
     text = part.cast("string")
-    is_wrapped = F.startswith(text, F.lit('{"schema":')) & F.contains(text, F.lit(_SPLIT))
+    is_wrapped = F.startswith(text, F.lit(_WRAPPED)) & F.contains(text, F.lit(_SPLIT))
     return F.when(is_wrapped, F.substring_index(text, _SPLIT, 1)).otherwise(F.to_json(bare(text)))
 
 
@@ -136,7 +151,7 @@ class ShapeReader:
         if set(data) >= {"schema", "payload"} and isinstance(data["schema"], dict):
             envelope = from_connect(data["schema"])
             key_wire = from_connect(key_data["schema"]) if key_data and key_data.get("schema") else None
-            return Shape("json", _row(envelope), key_wire)
+            return Shape("json", _row(envelope), key_wire, connector=_connector(envelope), head=_head_bytes(value))
         return self._bare(data, key_data)
 
     def _avro(self, key: bytes | None, value: bytes) -> Shape:
@@ -151,6 +166,7 @@ class ShapeReader:
             frozenset(name for name, _ in source.fields) if source else frozenset(),
             without_logical_types(schema),
             without_logical_types(key_schema),
+            _connector(envelope),
         )
 
     def _schema(self, message: bytes) -> AvroJson:
@@ -170,9 +186,14 @@ class ShapeReader:
             )
         row = Wire("struct", fields=tuple(_given(self.columns)))
         wires = dict(row.fields)
-        return Shape(
-            "bare", row, Wire("struct", fields=tuple((name, wires[name]) for name in key or () if name in wires))
-        )
+        key_row = Wire("struct", fields=tuple((name, wires[name]) for name in key or () if name in wires))
+        return Shape("bare", row, key_row, connector=str(data["source"].get("connector", "")))
+
+
+def _head_bytes(value: bytes) -> int:
+    """The length of what stands before a payload; 0 if the message is not written as Connect does it."""
+    before, split, _ = value.partition(_SPLIT.encode())
+    return len(before) + len(split) if value.startswith(_WRAPPED.encode()) and split else 0
 
 
 def _parsed(message: bytes) -> dict[str, Any]:
@@ -188,6 +209,26 @@ def _parsed(message: bytes) -> dict[str, Any]:
 def _row(envelope: Wire) -> Wire | None:
     """The type of the rows in an envelope; None for what is no envelope."""
     return (envelope.get("after") or envelope.get("before")) if envelope.get("op") else None
+
+
+def _connector(envelope: Wire) -> str:
+    """The kind of database, from the name of the source's type: `io.debezium.connector.postgresql.Source`."""
+    source = envelope.get("source")
+    return source.name.removeprefix(_CONNECTOR).partition(".")[0] if source else ""
+
+
+def only_wanted(envelope: Mapping[str, Any]) -> AvroJson:
+    """The schema of an envelope without the fields that no row takes anything from, which Avro then skips."""
+    fields = [_of_source(field) if field["name"] == "source" else field for field in envelope["fields"]]
+    return {**envelope, "fields": [field for field in fields if field["name"] in _ENVELOPE]}
+
+
+def _of_source(field: Mapping[str, Any]) -> Mapping[str, Any]:
+    kind = field["type"]
+    if not isinstance(kind, dict) or "fields" not in kind:
+        return field
+    wanted = [each for each in kind["fields"] if each["name"] in _SOURCE.names]
+    return {**field, "type": {**kind, "fields": wanted}}
 
 
 def _body(message: Column) -> Column:

@@ -15,13 +15,17 @@ _CONNECT_KINDS: Mapping[str, str] = {"float32": "float", "float64": "double"}
 
 @dataclass(frozen=True)
 class Wire:
-    """One type: its physical kind, its meaning by name and parameters, and what it is made of."""
+    """One type: its physical kind, its meaning by name and parameters, what it is made of, and whether it may be null.
+
+    Messages are read in the same way whether values may be null or not.
+    """
 
     kind: str
     name: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     items: Wire | None = None
     fields: tuple[tuple[str, Wire], ...] = ()
+    optional: bool = field(default=True, compare=False)
 
     @property
     def source_type(self) -> str:
@@ -55,6 +59,7 @@ def from_connect(schema: Mapping[str, Any]) -> Wire:
             _telling(schema.get("parameters") or {}),
             from_connect(inner) if inner else None,
             tuple((each["field"], from_connect(each)) for each in schema.get("fields") or ()),
+            bool(schema.get("optional")),
         )
     )
 
@@ -74,9 +79,9 @@ class _Avro:
                 others = [each for each in schema if each != "null"]
                 if len(others) != 1:
                     raise SchemaError("a union of several types is not of Debezium", hint="is the topic Debezium's?")
-                return self.wire(others[0])
+                return replace(self.wire(others[0]), optional="null" in schema)
             case str():
-                return self.names.get(schema) or Wire(_AVRO_KINDS.get(schema, schema))
+                return self.names.get(schema) or Wire(_AVRO_KINDS.get(schema, schema), optional=False)
             case _:
                 return self._described(schema)
 
@@ -91,6 +96,7 @@ class _Avro:
             _telling(schema.get("connect.parameters") or {}),
             self.wire(inner) if inner else None,
             tuple((each["name"], self.wire(each["type"])) for each in schema.get("fields") or ()),
+            optional=False,
         )
         made = _inherited(made)
         if "name" in schema:

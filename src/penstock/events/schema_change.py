@@ -1,0 +1,54 @@
+"""What columns a captured table has, as an event that the catalog reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Final
+
+SCHEMA_EVENTS: Final = "MetadataChangeEvent"
+"""The topic of such events unless another one is chosen: the one that WhereHows' jobs read."""
+
+_ACTOR: Final = "urn:li:corpuser:penstock"
+_PLATFORMS: Mapping[str, str] = {"postgresql": "postgres"}
+
+
+@dataclass(frozen=True)
+class TableField:
+    """A column: its name, its type in the database, and whether it may be null."""
+
+    path: str
+    type: str
+    nullable: bool
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The columns of a table; `table` is `<capture>.<schema>.<table>`, and `connector` the kind of database."""
+
+    connector: str
+    table: str
+    fields: tuple[TableField, ...]
+
+    @property
+    def urn(self) -> str:
+        """The URN of the table as a dataset."""
+        platform = _PLATFORMS.get(self.connector, self.connector)
+        return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{self.table},PROD)"
+
+    def event(self, at: int) -> dict[str, Any]:
+        """The event that says it, at a time in milliseconds."""
+        columns = [{"fieldPath": each.path, "type": each.type, "nullable": each.nullable} for each in self.fields]
+        return {
+            "auditHeader": {"time": at},
+            "urn": self.urn,
+            "changeAuditStamp": {"actorUrn": _ACTOR, "type": "UPDATE"},
+            "schema": {"fieldSchema": columns},
+        }
+
+
+def schema_event_avro() -> str:
+    """The Avro schema of the event."""
+    name = f"{SCHEMA_EVENTS}.avsc"
+    return files("penstock.events").joinpath("schemas", name).read_text(encoding="utf-8")

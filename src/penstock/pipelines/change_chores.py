@@ -1,0 +1,67 @@
+"""What a pipeline of changes wants done now and then: its tables kept tidy, and their schemas told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from pyspark.sql import SparkSession
+
+from penstock.config import Settings
+from penstock.errors import PenstockError
+from penstock.pipelines.chores import Chore
+from penstock.pipelines.formats.debezium import given_columns
+from penstock.pipelines.pipeline import Pipeline
+from penstock.pipelines.schema_watch import Notes, SchemaWatch
+from penstock.pipelines.sinks.lake import LakeSinkConfig
+from penstock.pipelines.source import CHANGES
+from penstock.pipelines.tables import by_table
+from penstock.schemas import connect_registry
+from penstock.spark.changes.upkeep import Upkeep
+from penstock.spark.debezium.shapes import ShapeReader
+from penstock.spark.hadoop_files import files_at
+from penstock.spark.lake.table import INTERNAL
+
+_LOOK_SECONDS = 10.0
+_log = logging.getLogger(__name__)
+
+
+def chores_of(pipeline: Pipeline, session: SparkSession, settings: Settings) -> Iterator[Chore]:
+    """The chores of a pipeline; one that reads no changes, or only what is there, has none."""
+    if pipeline.source.format != CHANGES or all(sink.trigger is None for sink in pipeline.sinks):
+        return
+    if pipeline.spec.options.schema_events is not None:
+        watch = _schema_watch(pipeline, session, settings, pipeline.spec.options.schema_events)
+        yield Chore(f"telling the schemas of {pipeline.spec.name}", _LOOK_SECONDS, watch.look, watch.close)
+    for index, sink in enumerate(pipeline.sinks):
+        if isinstance(sink.config, LakeSinkConfig) and (every := sink.config.compaction_seconds):
+            tidier = _Tidier(pipeline, index, session, settings)
+            yield Chore(f"compacting the tables of {sink.name}", every, tidier.tidy)
+
+
+def _schema_watch(pipeline: Pipeline, session: SparkSession, base: Settings, target: str) -> SchemaWatch:
+    settings, state = pipeline.source.settings(base), pipeline.state(base)
+    reader = ShapeReader(connect_registry(settings), given_columns(session, pipeline.schema))
+    notes = Notes(files_at(state, session), f"{state}/{INTERNAL}/_schemas/{pipeline.spec.name}.json")
+    return SchemaWatch(settings, pipeline.source.names, reader, notes, target)
+
+
+class _Tidier:
+    """Keeps the tables of one sink tidy, whichever there are by now."""
+
+    def __init__(self, pipeline: Pipeline, sink: int, session: SparkSession, settings: Settings) -> None:
+        self._pipeline = pipeline
+        self._sink = sink
+        self._session = session
+        self._settings = settings
+
+    def tidy(self) -> None:
+        """Look after each table; one that fails, as when the stream changed it meanwhile, waits for the next time."""
+        for pipeline in by_table(self._pipeline, self._settings):
+            config = pipeline.sinks[self._sink].config
+            assert isinstance(config, LakeSinkConfig)  # noqa: S101 - the sink of a table has the type of the file's
+            upkeep = Upkeep(self._session, config.keep_hours)
+            try:
+                upkeep.tidy(config.lake_table(pipeline.source.settings(self._settings)))
+            except PenstockError as error:
+                _log.warning("table %s is compacted at the next time: %s", config.table, error)

@@ -1,0 +1,85 @@
+"""Which columns of a captured database must not be seen, as a file declares them."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Self, get_args
+
+from pydantic import Field, SecretStr, StringConstraints, model_validator
+
+from penstock.config.yaml_file import KeyPath
+from penstock.connect.patterns import is_meant
+from penstock.pipelines.sinks.base import SourceTable
+from penstock.pipelines.spec import Part
+from penstock.spark.protecting import Treatment, protecting
+from penstock.spark.transforms import Transform
+
+ColumnPattern = Annotated[str, StringConstraints(pattern=r"^([^.\s]+\.){1,2}[^.\s]+$")]
+
+_SHORTEST: Final = 16
+_STRICTEST_FIRST: Final[Sequence[Treatment]] = get_args(Treatment)
+_WILD: Final = re.compile(r"[*?]")
+
+
+class ProtectConfig(Part):
+    """Columns as `table.column` or `schema.table.column`, where `*` stands for any text; the strictest rule counts."""
+
+    drop: list[ColumnPattern] = Field(default_factory=list, description="left out")
+    mask: list[ColumnPattern] = Field(default_factory=list, description="**** in place of text, null of other types")
+    hash: list[ColumnPattern] = Field(default_factory=list, description="HMAC-SHA-256 in hex, by the secret")
+    secret: SecretStr | None = Field(None, min_length=_SHORTEST, description="from the environment")
+
+    @model_validator(mode="after")
+    def _has_a_secret(self) -> Self:
+        if self.hash and self.secret is None:
+            raise ValueError(f'hash needs a secret of {_SHORTEST} characters or more: secret: "${{SHOP_SECRET}}"')
+        return self
+
+    def patterns(self, treatment: Treatment) -> list[str]:
+        """The columns that are treated in one way."""
+        return {"drop": self.drop, "mask": self.mask, "hash": self.hash}[treatment]
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What becomes of the columns of one table."""
+
+    config: ProtectConfig
+    table: SourceTable
+
+    def treatment(self, column: str) -> Treatment | None:
+        """What becomes of a column; None leaves it as it is."""
+        for treatment in _STRICTEST_FIRST:
+            if any(self._is_meant(pattern, column) for pattern in self.config.patterns(treatment)):
+                return treatment
+        return None
+
+    def hashed(self, text: str) -> str:
+        """What becomes of a value of a hashed column."""
+        return hmac.digest(self._secret, text.encode(), "sha256").hex()
+
+    def transform(self) -> Transform:
+        """The function from rows as they came to rows that may be seen."""
+        return protecting(self.treatment, self._secret)
+
+    def unknown(self, columns: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
+        """Columns that are named in full and that the table does not have, each with its place below `protect`."""
+        for treatment in _STRICTEST_FIRST:
+            for index, pattern in enumerate(self.config.patterns(treatment)):
+                column = pattern.rpartition(".")[2]
+                is_ours = not _WILD.search(pattern) and self._is_meant(pattern, column)
+                if is_ours and column not in columns:
+                    yield (treatment, index), column
+
+    @property
+    def _secret(self) -> bytes:
+        return self.config.secret.get_secret_value().encode() if self.config.secret else b""
+
+    def _is_meant(self, pattern: str, column: str) -> bool:
+        # A dot within a name would divide it in the wrong place.
+        schema, table, name = (part.replace(".", "_") for part in (self.table.schema, self.table.name, column))
+        full = f"{schema}.{table}.{name}" if pattern.count(".") > 1 else f"{table}.{name}"
+        return is_meant(full, (pattern,))

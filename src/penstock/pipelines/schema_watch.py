@@ -1,0 +1,117 @@
+"""What columns captured tables have, told to the catalog whenever that changes.
+
+The newest message of each table is looked at every few seconds, away from the stream, so that nothing here holds a
+change up. A schema counts as told once all in-sync replicas have its event, and is noted then: a crash in between tells
+it again. While the registry or the topic is away, the newest schema waits; it is told when they are back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from penstock.config import Settings
+from penstock.errors import RecordUndecodable, SchemaError
+from penstock.events.record import ConsumerRecord
+from penstock.events.schema_change import TableSchema, schema_event_avro
+from penstock.kafka.offsets import Offsets
+from penstock.kafka.producer import Producer
+from penstock.kafka.span import Span, newest_span, read_span
+from penstock.kafka.topics import ensure_topic
+from penstock.schemas import Schema
+from penstock.spark.debezium.described import table_schema
+from penstock.spark.debezium.shapes import ShapeReader
+from penstock.spark.files import Files
+
+_LOOKED_AT = 20
+"""A message may be a tombstone, so a few of them are looked at."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A table's schema, and the time of the message that has it."""
+
+    schema: TableSchema
+    at: int
+
+
+class SchemaWatch:
+    """Tells the schemas of the tables whose changes are in some topics; `look` is called again and again."""
+
+    def __init__(
+        self, settings: Settings, topics: tuple[str, ...], reader: ShapeReader, notes: Notes, target: str
+    ) -> None:
+        self._settings = settings
+        self._topics = topics
+        self._reader = reader
+        self._notes = notes
+        self._target = target
+        self._ends: Offsets = {}
+        self._producer: Producer | None = None
+
+    def look(self) -> None:
+        """Tell every schema that is another than the one told last."""
+        span = newest_span(self._settings, self._topics, _LOOKED_AT)
+        moved = {place: start for place, start in span.starts.items() if span.ends[place] != self._ends.get(place)}
+        for found in newest_schemas(read_span(self._settings, Span(moved, span.ends)), self._reader):
+            if not self._notes.has(found.schema):
+                self._tell(found)
+        self._ends = span.ends
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._producer is not None:
+            self._producer.close()
+
+    def _tell(self, found: Told) -> None:
+        if self._producer is None:
+            ensure_topic(self._settings, self._target)
+            schema = Schema.from_text(schema_event_avro(), source=self._target)
+            self._producer = Producer(self._target, schema, settings=self._settings)
+        self._producer.send_sync(found.schema.event(found.at), key=found.schema.urn)
+        self._notes.note(found.schema)
+
+
+def newest_schemas(records: Iterable[ConsumerRecord], reader: ShapeReader) -> Iterator[Told]:
+    """The schema of each table's newest change; what cannot be read is for the dead letters to tell."""
+    newest: dict[str, ConsumerRecord] = {}
+    for record in records:
+        if record.value is not None and _is_newer(record, newest.get(record.topic)):
+            newest[record.topic] = record
+    for topic, record in newest.items():
+        with suppress(RecordUndecodable, SchemaError):
+            if (schema := table_schema(topic, reader.shape(record.key, record.value))) is not None:
+                yield Told(schema, record.timestamp or 0)
+
+
+def _is_newer(record: ConsumerRecord, other: ConsumerRecord | None) -> bool:
+    return other is None or (record.timestamp or 0) >= (other.timestamp or 0)
+
+
+class Notes:
+    """Which schema of each table was told last, in a file beside the pipeline's progress."""
+
+    def __init__(self, files: Files, path: str) -> None:
+        self._files = files
+        self._path = path
+        self._told: dict[str, str] | None = None
+
+    def has(self, schema: TableSchema) -> bool:
+        """Whether this is the schema that was told last of its table."""
+        return self._read().get(schema.table) == _text(schema)
+
+    def note(self, schema: TableSchema) -> None:
+        """Remember that a schema was told."""
+        self._told = {**self._read(), schema.table: _text(schema)}
+        self._files.write(self._path, json.dumps(self._told).encode())
+
+    def _read(self) -> dict[str, str]:
+        if self._told is None:
+            self._told = json.loads(self._files.read(self._path) or b"{}")
+        return self._told
+
+
+def _text(schema: TableSchema) -> str:
+    return json.dumps(asdict(schema))

@@ -1,0 +1,122 @@
+"""Columns that must not be seen: left out, masked or hashed before a transform or a sink gets the rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.spark.debezium.columns import base_name
+from penstock.spark.debezium.shape_rows import CDC
+from penstock.spark.decoding import KAFKA, quoted
+from penstock.spark.transforms import Transform
+
+Treatment = Literal["drop", "mask", "hash"]
+Treat = Callable[[str], Treatment | None]
+"""What becomes of a column, by its name in the database; None leaves it as it is."""
+
+MASK: Final = "****"
+_BLOCK: Final = 64
+_INNER, _OUTER = 0x36, 0x5C
+
+REDACTION: Final = {"spark.sql.redaction.string.regex": f"0x[0-9A-Fa-f]{{{2 * _BLOCK}}}"}
+"""Spark's settings that keep the keys of hashes out of the plans that it shows."""
+
+
+def protecting(treat: Treat, secret: bytes) -> Transform:
+    """Rows without the values that must not be seen.
+
+    A hashed column is text, HMAC-SHA-256 in hex; a masked one is `****` where it is text, otherwise null. What is told
+    of the change gives none of them away, and has no key once a part of the key is left out or masked.
+    """
+
+    def transform(rows: DataFrame) -> DataFrame:
+        plan = _planned(rows.columns, treat)
+        return rows.select(*_cells(rows.schema, plan, secret)) if plan.columns else rows
+
+    return transform
+
+
+def hmac_sha256(value: Column, secret: bytes) -> Column:
+    """The keyed hash of RFC 2104, in hex: two rounds of SHA-256, whose keys are known beforehand."""
+    key = (hashlib.sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
+    inner, outer = (F.lit(bytearray(byte ^ pad for byte in key)) for pad in (_INNER, _OUTER))
+    return F.sha2(F.concat(outer, F.unhex(F.sha2(F.concat(inner, value), 256))), 256)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What becomes of which columns, and under which names the database knows them: all, and those whose values go."""
+
+    columns: Mapping[str, Treatment]
+    names: Sequence[str]
+    gone: Sequence[str]
+
+
+def _planned(columns: Sequence[str], treat: Treat) -> _Plan:
+    treated = {name: treatment for name in columns if (treatment := treat(name) or treat(base_name(name)))}
+    names = {each: treat(each) for name in treated for each in (name, base_name(name))}
+    return _Plan(
+        treated,
+        [name for name, treatment in names.items() if treatment],
+        [name for name, treatment in names.items() if treatment in {"drop", "mask"}],
+    )
+
+
+def _cells(schema: T.StructType, plan: _Plan, secret: bytes) -> Iterator[Column]:
+    for field in schema.fields:
+        value = F.col(quoted(field.name))
+        match plan.columns.get(field.name):
+            case "mask":
+                yield _masked(value, field.dataType).alias(field.name)
+            case "hash":
+                yield hmac_sha256(_as_bytes(value, field.dataType), secret).alias(field.name)
+            case None:
+                yield _told(field.name, value, plan).alias(field.name)
+
+
+def _masked(value: Column, kind: T.DataType) -> Column:
+    return F.when(value.isNotNull(), MASK) if isinstance(kind, T.StringType) else F.lit(None).cast(kind)
+
+
+def _as_bytes(value: Column, kind: T.DataType) -> Column:
+    """What is hashed: bytes as they are, everything else as its text."""
+    match kind:
+        case T.BinaryType():
+            return value
+        case T.ArrayType() | T.MapType() | T.StructType():
+            return F.to_json(value).cast("binary")
+        case _:
+            return value.cast("string").cast("binary")
+
+
+def _told(name: str, value: Column, plan: _Plan) -> Column:
+    if name == CDC:
+        return _change(value, plan)
+    return _message(value, plan) if name == KAFKA else value
+
+
+def _change(cdc: Column, plan: _Plan) -> Column:
+    """What happened, without the values of protected columns."""
+    keys, unavailable, outside = (cdc.getField(name) for name in ("keys", "unavailable", "outside"))
+    loses_key = F.arrays_overlap(keys, _names(plan.gone))
+    return (
+        cdc.withField("keys", F.when(loses_key, _names([])).otherwise(keys))
+        .withField("unavailable", F.array_except(unavailable, _names(plan.gone)))
+        .withField("outside", F.map_filter(outside, lambda name, _: ~name.isin(*plan.names)))
+    )
+
+
+def _message(message: Column, plan: _Plan) -> Column:
+    """Where the row comes from, without the message's key if that has a protected value in it."""
+    tells = F.arrays_overlap(F.col(CDC).getField("keys"), _names(plan.names))
+    return message.withField("key", F.when(~tells, message.getField("key")))
+
+
+def _names(names: Sequence[str]) -> Column:
+    return F.array(*map(F.lit, names)).cast("array<string>")

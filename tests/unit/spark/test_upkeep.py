@@ -1,0 +1,78 @@
+"""Tables of changes are compacted while changes are written, and readers of an older version find its files."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.errors import TableChanged
+from penstock.spark.changes.mirror_sink import MirrorSink
+from penstock.spark.changes.table import ChangeTable
+from penstock.spark.changes.upkeep import Upkeep
+from penstock.spark.lake.table import LakeTable
+from tests.changes import Changes, change
+
+pytestmark = pytest.mark.timeout(900)
+
+
+def files(directory: Path) -> int:
+    return len(list((directory / "shop" / "people").glob("*.parquet")))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> LakeTable:
+    return LakeTable(str(tmp_path), "shop/people")
+
+
+def test_small_files_become_one_and_old_ones_go_when_no_reader_needs_them(
+    spark: SparkSession, tmp_path: Path, table: LakeTable
+) -> None:
+    mirror = Changes(spark, tmp_path, MirrorSink)
+    for number in range(4):
+        mirror.write(change("c", number, f"name {number}", lsn=10 + number), change("d", 100 + number, lsn=50 + number))
+    rows, before = mirror.rows(), files(tmp_path)
+    Upkeep(spark, keep_hours=1).tidy(table)
+    detail = spark.sql(f"DESCRIBE DETAIL delta.`{table.path}`").select("numFiles", "properties").collect()[0]
+    assert (detail["numFiles"], mirror.rows()) == (1, rows)
+    assert detail["properties"]["delta.deletedFileRetentionDuration"] == "interval 1 hours"
+    assert files(tmp_path) == before + 1
+    older = spark.read.format("delta").option("versionAsOf", 2).load(table.path)
+    assert older.count() == 2
+
+    Upkeep(spark, keep_hours=0).tidy(table)
+    assert (files(tmp_path), mirror.rows()) == (1, rows)
+
+
+def test_a_stream_goes_on_while_its_table_is_compacted(spark: SparkSession, tmp_path: Path, table: LakeTable) -> None:
+    mirror, ended = Changes(spark, tmp_path, MirrorSink), threading.Event()
+    mirror.write(*(change("c", number, "first", lsn=number + 1) for number in range(20)))
+
+    def tidy() -> None:
+        while not ended.is_set():
+            try:
+                Upkeep(spark, keep_hours=1).tidy(table)
+            except TableChanged:
+                continue
+
+    tidying = threading.Thread(target=tidy)
+    tidying.start()
+    for turn in range(1, 5):
+        mirror.write(*(change("u", number, f"turn {turn}", lsn=100 * turn + number) for number in range(20)))
+    ended.set()
+    tidying.join()
+    assert mirror.rows("id", "name") == [(number, "turn 4") for number in range(20)]
+
+
+def test_a_change_that_lost_against_a_compaction_is_made_again(spark: SparkSession, table: LakeTable) -> None:
+    tries = []
+
+    def lose_twice() -> None:
+        tries.append(1)
+        if len(tries) < 3:
+            raise TableChanged("files were merged meanwhile")
+
+    ChangeTable(spark, table).apply(lose_twice)
+    assert len(tries) == 3
