@@ -61,11 +61,12 @@ def _urns(records: DataFrame, name: str) -> Column:
     found = type_at(records.schema, name)
     if not (isinstance(found, T.ArrayType) and isinstance(found.elementType, T.StructType)):
         return F.lit("[]")
-    has_urn = "datasetUrn" in found.elementType.names
+    names = found.elementType.names
 
     def urn(item: Column) -> Column:
-        identified = dataset_urn(item["datasetIdentifier"])
-        is_dataset = item["datasetUrn"].startswith("urn:li:dataset:(") if has_urn else F.lit(False)
-        return F.when(is_dataset, item["datasetUrn"]).otherwise(identified) if has_urn else identified
+        identified = dataset_urn(item["datasetIdentifier"]) if "datasetIdentifier" in names else F.lit(None)
+        if "datasetUrn" not in names:
+            return identified.cast("string")
+        return F.when(item["datasetUrn"].startswith("urn:li:dataset:("), item["datasetUrn"]).otherwise(identified)
 
     return F.coalesce(F.to_json(F.array_distinct(F.transform(F.col(name), urn))), F.lit("[]"))
