@@ -14,11 +14,9 @@ from penstock.cli.output import err, show_error, text
 from penstock.cli.run_metrics import served_metrics
 from penstock.cli.run_view import shown
 from penstock.cli.signals import stops_by_signal
-from penstock.cli.stack_view import shown_download
+from penstock.cli.spark_files import fetch_spark
 from penstock.config import Settings
 from penstock.errors import PenstockError
-from penstock.local.jars import JarCache
-from penstock.local.java import spark_java_home
 from penstock.spark.runner import Runner
 
 _CONNECTIONS = 8
@@ -40,12 +38,9 @@ def run(wanted: Sequence[str], chosen: Settings) -> int:
 @contextmanager
 def workshop(database: Database, chosen: Settings) -> Iterator[Workshop]:
     """Spark, with what reading Kafka needs, downloaded once."""
-    cache = JarCache.from_settings(chosen)
-    with shown_download() as show:
-        cache.fetch(["spark"], show)
+    jars, java_home = fetch_spark(chosen, {"spark"})
     err.print("starting Spark")
-    java_home = spark_java_home(chosen.cache / "spark-java")
-    with open_workshop(database, chosen, java_home=java_home, jars=cache.classpath("spark")) as opened:
+    with open_workshop(database, chosen, java_home=java_home, jars=jars) as opened:
         yield opened
 
 

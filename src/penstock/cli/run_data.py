@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
 from penstock.cli.catalog_telling import told_to_catalog
 from penstock.cli.options import loaded_settings
 from penstock.cli.output import counted, err, out, show_error, text
 from penstock.cli.run_files import DataOptions, given_settings
+from penstock.cli.run_metrics import served_metrics
 from penstock.cli.run_products import statements
 from penstock.cli.run_view import shown
 from penstock.cli.signals import stops_by_signal
-from penstock.cli.stack_view import shown_download
-from penstock.config import Settings
+from penstock.cli.spark_files import fetch_spark
 from penstock.config.settings import LoadedSettings
 from penstock.config.yaml_file import YamlFile
-from penstock.local.jars import JarCache
-from penstock.local.java import spark_java_home
 from penstock.pipelines.chores import doing
 from penstock.pipelines.driver import Driver, open_driver
-from penstock.pipelines.pipeline import Pipeline, read_pipelines
+from penstock.pipelines.pipeline import read_pipelines
 from penstock.pipelines.submit_line import Submission
-from penstock.spark.metrics import serve_metrics
-from penstock.spark.runner import Runner
 
 
 def run(files: Sequence[YamlFile], options: DataOptions) -> int:
     """Run every file's pipeline until all have ended; the exit code."""
     loaded = loaded_settings(metrics_port=options.metrics_port)
     chosen, pipelines = loaded.settings, read_pipelines(files)
-    jars, java_home = fetch_spark(chosen, pipelines)
+    jars, java_home = fetch_spark(chosen, frozenset().union(*(pipeline.jars(chosen) for pipeline in pipelines)))
     if options.print_submit is not None:
         for line in Submission(pipelines, chosen, given_settings(loaded), jars, options.print_submit).lines():
             out.out(line)
@@ -46,19 +40,10 @@ def run(files: Sequence[YamlFile], options: DataOptions) -> int:
         return _run(driver, loaded)
 
 
-def fetch_spark(chosen: Settings, pipelines: Sequence[Pipeline]) -> tuple[list[Path], Path]:
-    """The jars that the pipelines need, downloaded once, and the Java that runs them."""
-    parts = sorted(frozenset[str]().union(*(pipeline.jars(chosen) for pipeline in pipelines)))
-    cache = JarCache.from_settings(chosen)
-    with shown_download() as show:
-        cache.fetch(parts, show)
-    return [jar for part in parts for jar in cache.classpath(part)], spark_java_home(chosen.cache / "spark-java")
-
-
 def _run(driver: Driver, loaded: LoadedSettings) -> int:
     runner, stop = driver.runner(), threading.Event()
     own = told_to_catalog(lambda: statements(driver.products()), loaded)
-    metrics = _metrics(runner, loaded.settings.metrics_port)
+    metrics = served_metrics(runner.vitals, loaded.settings.metrics_port)
     with stops_by_signal(stop), metrics, shown(runner.vitals), own, doing(driver.chores()):
         failures = runner.run(stop)
     for query, error in failures.items():
@@ -67,16 +52,3 @@ def _run(driver: Driver, loaded: LoadedSettings) -> int:
     if not failures:
         err.print("ended; all progress is kept")
     return 1 if failures else 0
-
-
-@contextmanager
-def _metrics(runner: Runner, port: int | None) -> Iterator[None]:
-    if port is None:
-        yield
-        return
-    close = serve_metrics(runner.vitals, port)
-    err.print(f"metrics are at http://127.0.0.1:{port}/metrics")
-    try:
-        yield
-    finally:
-        close()

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from penstock.config import Settings
-from penstock.errors import ConfigError, Problem, QueryFailed
+from penstock.errors import ConfigError, Problem
 from penstock.pipelines.build import Builder
 from penstock.pipelines.change_chores import chores_of
 from penstock.pipelines.check import check_pipeline
@@ -20,9 +19,9 @@ from penstock.pipelines.discovery import Discovery, is_growing
 from penstock.pipelines.pipeline import Pipeline
 from penstock.pipelines.products import Product, products_of
 from penstock.pipelines.tables import by_table
+from penstock.spark.open_session import java_is_there, open_session
 from penstock.spark.protecting import REDACTION
 from penstock.spark.runner import Runner
-from penstock.spark.session import start_session
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Driver:
 
     def products(self) -> list[Product]:
         """What the pipelines write, with the columns that are known by now."""
-        with _java_is_there():
+        with java_is_there():
             return [product for builder in self._builders() for product in products_of(builder)]
 
     def _builders(self) -> Iterator[Builder]:
@@ -65,28 +64,10 @@ def open_driver(
     pipelines: Sequence[Pipeline], settings: Settings, *, java_home: Path, jars: Sequence[Path]
 ) -> Iterator[Driver]:
     """A driver with a session as the files want it; a session that the process has already is used, and stays."""
-    running = SparkSession.getActiveSession()
-    session = running or start_session(
-        " ".join(pipeline.spec.name for pipeline in pipelines),
-        java_home=java_home,
-        jars=jars,
-        conf=spark_conf(pipelines, settings),
-        master=spark_master(pipelines),
-    )
-    with _java_is_there():
+    name = " ".join(pipeline.spec.name for pipeline in pipelines)
+    conf, master = spark_conf(pipelines, settings), spark_master(pipelines)
+    with open_session(name, java_home=java_home, jars=jars, conf=conf, master=master) as session:
         yield Driver(session, pipelines, settings)
-        if running is None:
-            session.stop()
-
-
-@contextmanager
-def _java_is_there() -> Iterator[None]:
-    """Say what it means when Spark's Java process does not answer any more."""
-    try:
-        yield
-    except (Py4JNetworkError, ConnectionRefusedError) as error:
-        hint = "was it killed, or out of memory? raise spark.driver.memory; a new start goes on where this one was"
-        raise QueryFailed("the Java process of Spark is gone", hint=hint) from error
 
 
 def spark_master(pipelines: Sequence[Pipeline]) -> str:

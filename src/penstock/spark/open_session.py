@@ -20,10 +20,17 @@ def open_session(
     """A session of these settings; one that the process has already is used, and stays."""
     running = SparkSession.getActiveSession()
     session = running or start_session(name, java_home=java_home, jars=jars, conf=conf, master=master)
-    try:
+    with java_is_there():
         yield session
         if running is None:
             session.stop()
+
+
+@contextmanager
+def java_is_there() -> Iterator[None]:
+    """Say what it means when Spark's Java process does not answer any more."""
+    try:
+        yield
     except (Py4JNetworkError, ConnectionRefusedError) as error:
         hint = "was it killed, or out of memory? raise spark.driver.memory; a new start goes on where this one was"
         raise QueryFailed("the Java process of Spark is gone", hint=hint) from error

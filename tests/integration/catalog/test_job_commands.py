@@ -28,7 +28,7 @@ def job_file(tmp_path: Path, catalog_settings: Settings, monkeypatch: pytest.Mon
     return file
 
 
-def test_a_job_is_imported_listed_shown_and_checked(job_file: Path, run_command: RunCommand) -> None:
+def test_a_job_is_imported_listed_shown_checked_and_removed(job_file: Path, run_command: RunCommand) -> None:
     imported = run_command("jobs", "import", job_file).lines
     assert imported[0].startswith("note zookeeper.* is not used: Kafka has no ZooKeeper any more")
     number = imported[1].split()[1]
@@ -40,6 +40,8 @@ def test_a_job_is_imported_listed_shown_and_checked(job_file: Path, run_command:
     [listed] = json.loads(run_command("jobs", "list", "--json").out)
     assert (listed["name"], listed["properties"]["sasl.password"]) == ("gobblin", "********")
     assert f"job {number} gobblin is fit to run" in run_command("jobs", "check", number).lines
+    assert run_command("jobs", "remove", number, "--yes").lines == [f"removed job {number} gobblin"]
+    assert json.loads(run_command("jobs", "list", "--json").out) == []
 
 
 def test_importing_again_changes_the_job_only_if_the_file_changed(job_file: Path, run_command: RunCommand) -> None:
