@@ -103,27 +103,27 @@ def change(urn: str, number: int, index: int) -> StagedRow:
     return StagedRow(origin("changes", number * BATCH + index), values)
 
 
-def loads(urns: Sequence[str], number: int) -> list[StagedRow]:
-    """Compactions of known and unknown partitions."""
+def loads(number: int, partition: int) -> list[StagedRow]:
+    """Compactions of a partition of as many datasets as a batch has, others for each number."""
     return [
         StagedRow(
-            origin("loads", number * BATCH + index),
+            origin(f"loads-{number}", partition * BATCH + index),
             {
                 "cluster": "c1",
-                "dataset": f"/data/{urn[41:-6]}",
+                "dataset": f"/data/tracking/event_{number}_{index}",
                 "partition_type": "daily",
-                "partition_name": f"2016/07/{number % 28 + 1:02}",
+                "partition_name": f"{2000 + partition // 28}/07/{partition % 28 + 1:02}",
                 "record_count": 1000 + index,
                 "late_record_count": 0,
                 "job_context": "Gobblin:CompactionRecordCounts",
                 "project_name": "project",
                 "flow_name": "flow",
                 "job_name": "job",
-                "flow_exec_id": number,
-                "log_event_time": 1_468_108_800_000 + number,
+                "flow_exec_id": partition,
+                "log_event_time": 1_468_108_800_000 + partition,
             },
         )
-        for index, urn in enumerate(urns)
+        for index in range(BATCH)
     ]
 
 
@@ -151,14 +151,15 @@ def compare_merges(small: Database, large: Database) -> int:
             urns = sampled(database, number)
             batches = {
                 "changes": (METADATA_CHANGE, [change(urn, number, index) for index, urn in enumerate(urns)]),
-                "loads": (COMPACTION, loads(urns, number)),
+                "loads of new datasets": (COMPACTION, loads(number, 0)),
+                "loads": (COMPACTION, loads(number, 1)),
             }
             for kind, (table, rows) in batches.items():
                 spent = merge_seconds(database, table, rows)
                 if number:
                     took.setdefault((kind, name), []).append(spent)
     missed = 0
-    for kind in ("changes", "loads"):
+    for kind in dict.fromkeys(kind for kind, _ in took):
         before, after = (statistics.median(took[kind, name]) for name in ("small", "large"))
         told = (f"{spent * 1000:,.0f} ms among {size:,}" for spent, size in ((before, SMALL), (after, LARGE)))
         print(f"  a batch of {BATCH:,} {kind}: {', '.join(told)}")
@@ -170,9 +171,8 @@ def compare_merges(small: Database, large: Database) -> int:
 def compare_copy(database: Database) -> int:
     """Loads a second into staging and merged, against bare COPY of every row that this writes, into the same tables."""
     ratios, rates = [], []
-    urns = sampled(database, 0)
-    for number in range(100, 100 + ROUNDS):
-        rows = [row for part in range(5) for row in loads(urns, number * 5 + part)]
+    for number in range(1, 1 + ROUNDS):
+        rows = [row for part in range(5) for row in loads(0, number * 5 + part)]
         [(told,)] = answer(database, "SELECT coalesce(max(id), 0) FROM outbox")
         ours = merge_seconds(database, COMPACTION, rows)
         first = rows[0].origin.offset

@@ -142,6 +142,7 @@ def streamed(connection: Connection, query: str, parameters: Parameters = ()) ->
 def _configure(connection: Connection) -> None:
     connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(SCHEMA)))
     connection.execute("SET timezone = 'UTC'")
+    connection.execute("SET temp_buffers = '32MB'")  # a batch on its way through the merge stays in memory
     connection.commit()
 
 

@@ -4,7 +4,7 @@ SELECT t.urn, c.aspect, c.before, c.after, t.seen_at, t.actor
 FROM batch_touched t JOIN (
     SELECT coalesce(a.urn, b.urn) AS urn, coalesce(a.aspect, b.aspect) AS aspect, a.position, b.value AS before, a.value AS after
     FROM batch_shown b FULL JOIN (
-        SELECT a.* FROM batch_touched t JOIN dataset_aspect a ON a.urn = t.urn
+        SELECT a.* FROM batch_touched t CROSS JOIN LATERAL (SELECT * FROM dataset_aspect WHERE urn = t.urn OFFSET 0) AS a
     ) AS a ON a.urn = b.urn AND a.aspect = b.aspect
     WHERE a.value IS DISTINCT FROM b.value
 ) AS c ON c.urn = t.urn

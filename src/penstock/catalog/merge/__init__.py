@@ -12,6 +12,15 @@ from penstock.catalog.staging.writer import prepare_incoming
 _LOCK = 0x6D65726765
 """Merges take turns by this advisory lock, so that the outbox is written in the order of their commits."""
 
+# A batch touches few rows of large tables: look them up, whatever the planner thinks that costs, and never walk along a
+# whole index to meet them. The batch is sorted in memory, and a small sample says enough about it.
+_PLANNING = b"""
+SET LOCAL random_page_cost = 1;
+SET LOCAL enable_mergejoin = off;
+SET LOCAL work_mem = '64MB';
+SET LOCAL default_statistics_target = 10
+"""
+
 
 def merge(connection: Connection) -> None:
     """Merge the rows in the session's incoming tables; nothing is committed here.
@@ -21,8 +30,7 @@ def merge(connection: Connection) -> None:
     """
     prepare_workspace(connection)
     take_turn(connection)
-    # A batch touches few rows of large tables: look them up, whatever the planner thinks that costs.
-    connection.execute("SET LOCAL random_page_cost = 1")
+    connection.execute(_PLANNING)
     for step in _steps():
         connection.execute(step)
 

@@ -1,0 +1,177 @@
+"""Metadata jobs: tracking events from Kafka to the merged catalog, against bare COPY, and how soon one is visible."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from threading import Thread
+
+from _catalog import answer, bare_copy_seconds, own_database
+from _common import own_topic, percentiles
+
+from penstock import Producer
+from penstock.catalog.database import Database
+from penstock.catalog.staging.tables import COMPACTION
+from penstock.cli.own_stack import client_environment
+from penstock.config import Settings
+
+EVENTS = int(os.environ.get("EVENTS", "400000"))
+LEAST_RATE = 10_000
+OF_COPY = 0.3
+RATE = 500
+SECONDS = int(os.environ.get("SECONDS", "60"))
+WARM_UP = 15
+MOST_SECONDS = 2.0
+START_SECONDS = 180
+DATASETS = 2_000
+
+TEXTS = {"type": "map", "values": "string"}
+TRACKING_EVENT = {
+    "type": "record",
+    "name": "GobblinTrackingEvent",
+    "namespace": "gobblin.metrics",
+    "fields": [
+        {"name": "timestamp", "type": ["long", "null"], "default": 0},
+        {"name": "namespace", "type": ["string", "null"]},
+        {"name": "name", "type": "string"},
+        {"name": "metadata", "type": TEXTS, "default": {}},
+    ],
+}
+JOB = """\
+group.id={name}
+auto.commit.interval.ms={trigger}
+auto.offset.reset=earliest
+kafka.topics={topic}
+kafka.processors=GobblinTrackingCompactionProcessor
+kafka.db.tables=stg_kafka_gobblin_compaction
+"""
+
+
+def compaction(number: int) -> dict[str, object]:
+    """A compaction of a partition that no other event is about."""
+    day = date(2020, 1, 1) + timedelta(days=number // DATASETS)
+    return {
+        "timestamp": 1_700_000_000_000 + number,
+        "namespace": "compaction.tracking.events",
+        "name": "CompactionRecordCounts",
+        "metadata": {
+            "clusterIdentifier": "grid-1",
+            "DatasetOutputPath": f"/data/tracking/Event{number % DATASETS}/daily/{day:%Y/%m/%d}",
+            "RegularRecordCount": str(1000 + number % 77),
+            "LateRecordCount": "0",
+            "azkabanProjectName": "tracking",
+            "azkabanFlowId": "compaction",
+            "azkabanJobId": "daily",
+            "azkabanExecId": str(number),
+        },
+    }
+
+
+@contextmanager
+def running_job(settings: Settings, topic: str, trigger: int) -> Iterator[None]:
+    """`penstock jobs run`, as its users start it, with one job on the topic."""
+    name, program = f"bench-{uuid.uuid4().hex[:8]}", [sys.executable, "-m", "penstock", "jobs"]
+    environment = client_environment(settings)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{name}.job")
+        file.write_text(JOB.format(name=name, trigger=trigger, topic=topic), encoding="utf-8")
+        subprocess.run([*program, "import", str(file)], env=environment, check=True, stdout=subprocess.DEVNULL)
+        with Path(folder, "log").open("w", encoding="utf-8") as log:
+            process = subprocess.Popen([*program, "run", name], env=environment, cwd=folder, stdout=log, stderr=log)
+        try:
+            yield
+        except TimeoutError:
+            print(Path(folder, "log").read_text(encoding="utf-8")[-5000:])
+            raise
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def measure_rate(settings: Settings, database: Database) -> int:
+    """Events a second from the first commit to the last, of a topic that is full when the job starts."""
+    with own_topic(settings, 2) as topic:
+        with Producer(topic, TRACKING_EVENT, settings=settings) as producer:
+            for number in range(EVENTS):
+                producer.send(compaction(number))
+        with running_job(settings, topic, 1000):
+            seen = [(time.perf_counter(), count) for count in counts(database, EVENTS)]
+    (start, first), (end, last) = seen[0], seen[-1]
+    rate = (last - first) / (end - start)
+    mine = f"kafka_topic = '{topic}'"
+    bare = EVENTS / bare_copy_seconds(database, {COMPACTION: mine, "dataset_load_status": mine})
+    print(f"  {rate:,.0f} events/s from Kafka to merged, goal {LEAST_RATE:,}")
+    print(f"  {rate / bare:.2f} of bare COPY of the rows of both tables ({bare:,.0f} events/s), goal {OF_COPY:.2f}")
+    return int(rate < LEAST_RATE or rate / bare < OF_COPY)
+
+
+def counts(database: Database, wanted: int) -> Iterator[int]:
+    """How many events are merged, each time that there are more, until all are."""
+    last, give_up = 0, time.monotonic() + START_SECONDS
+    while last < wanted:
+        [(count,)] = answer(database, f"SELECT count(*) FROM {COMPACTION}")  # noqa: S608 - the benchmark's own
+        if count > last:
+            last, give_up = count, time.monotonic() + START_SECONDS
+            yield count
+        if time.monotonic() > give_up:
+            raise TimeoutError(f"{count:,} of {wanted:,} events were merged")
+        time.sleep(0.1)
+
+
+def measure_latency(settings: Settings, database: Database) -> int:
+    """How long after it was sent an event is in the catalog, at a steady rate, once the job is warm."""
+    count, sent = RATE * (WARM_UP + SECONDS), list[float]()
+    with (
+        own_topic(settings, 1) as topic,
+        Producer(topic, TRACKING_EVENT, settings=settings) as producer,
+        running_job(settings, topic, 200),
+    ):
+        sending = Thread(target=send_steadily, args=(producer, count, sent))
+        producer.send_sync(compaction(EVENTS))
+        seen_at(database, topic, 1)
+        sending.start()
+        seen = seen_at(database, topic, 1 + count)[1:]
+        sending.join()
+    waits = [at - since for at, since in zip(seen, sent, strict=True)][RATE * WARM_UP :]
+    return int(percentiles(f"sent to visible at {RATE} events/s", sorted(waits)) > MOST_SECONDS)
+
+
+def send_steadily(producer: Producer, count: int, sent: list[float]) -> None:
+    """Send so many events, each at its time, and note when."""
+    start = time.perf_counter()
+    for number in range(count):
+        time.sleep(max(0.0, start + number / RATE - time.perf_counter()))
+        sent.append(time.perf_counter())
+        producer.send(compaction(EVENTS + 1 + number))
+
+
+def seen_at(database: Database, topic: str, count: int) -> list[float]:
+    """When each of the first events of the topic's one partition was first seen; rows of one commit appear at once."""
+    query = f"SELECT max(kafka_offset) FROM {COMPACTION} WHERE kafka_topic = '{topic}' AND kafka_partition = 0"  # noqa: S608 - the benchmark's own
+    seen: list[float] = []
+    give_up = time.monotonic() + START_SECONDS + WARM_UP + SECONDS
+    while len(seen) < count:
+        [(offset,)] = answer(database, query)
+        seen += [time.perf_counter()] * (-1 if offset is None else offset + 1 - len(seen))
+        if time.monotonic() > give_up:
+            raise TimeoutError(f"{len(seen):,} of {count:,} events were seen")
+        time.sleep(0.02)
+    return seen
+
+
+def main() -> int:
+    """Print the figures; 1 if one of them misses its goal."""
+    with own_database() as settings, Database(settings) as database:
+        return max(measure_rate(settings, database), measure_latency(settings, database))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
