@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -43,6 +44,22 @@ def test_events_go_from_posts_to_an_analysts_answers(temporary: Path) -> None:
     assert '{"name": "Server_Date", "type": ["null", "string"], "default": null}' in ran.stdout
     assert re.search(r"record\.\w+ (User_ID: \d+ is not a string|Event_Type: .*)", ran.stdout)
     assert "Try next" in ran.stdout
+
+
+@pytest.mark.faults
+@pytest.mark.skipif("ROUNDS" not in os.environ, reason="a part of `make faults`, which has the time")
+@pytest.mark.timeout(600)
+def test_a_shop_is_mirrored_while_its_traffic_runs(temporary: Path) -> None:
+    ran = subprocess.run(
+        [*PENSTOCK, "demo", "shop", "--seconds", "5"], capture_output=True, text=True, check=False, cwd=temporary
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    moves = re.findall(r"PostgreSQL +[\d:.]+ +(.+)\n +lake +[\d:.]+ +(.+?) +[\d.]+ s later", ran.stdout)
+    assert [theirs.split()[-1] for theirs, _ in moves] == ["Paris", "Lisbon", "Porto"]
+    assert all(theirs == ours for theirs, ours in moves)
+    verified = re.findall(r"public\.(\w+) +([\d,]+) +([\d,]+) +0 +none", ran.stdout)
+    assert {table for table, _, _ in verified} == {"customers", "products", "orders", "order_lines"}
+    assert all(rows == equal for _, rows, equal in verified)
 
 
 @pytest.mark.timeout(300)

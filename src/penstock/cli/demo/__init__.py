@@ -1,4 +1,4 @@
-"""`penstock demo`: events from a POST to an answer, or KOARCH's three programs, each on a stack of its own."""
+"""`penstock demo`: events from a POST to an answer, a database in the lake, or KOARCH's programs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from penstock.cli.demo.events import show as show_events
 from penstock.cli.demo.koarch import show as show_koarch
+from penstock.cli.demo.shop import show as show_shop
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode="rich")
 
@@ -34,3 +35,14 @@ def run_koarch() -> None:
     Example: [bold]penstock demo koarch[/]
     """
     show_koarch()
+
+
+@app.command("shop")
+def run_shop(
+    seconds: Annotated[float, typer.Option(min=0, max=3600, help="How long to watch the traffic.")] = 15.0,
+) -> None:
+    """Show a shop's database, mirrored in the lake while traffic runs: changed here, seen there, compared.
+
+    Example: [bold]penstock demo shop[/]
+    """
+    show_shop(seconds)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.output import out, right
+from penstock.cli.demo import screen
+from penstock.cli.demo.screen import repeated
+from penstock.cli.output import right
 from penstock.config import Settings
 from penstock.errors import TableNotFound, TopicNotFound
 from penstock.kafka.admin import Admin
@@ -29,7 +29,6 @@ DEAD_LETTERS = "events.dead"
 TABLE = "events"
 
 _LOOK_SECONDS = 0.7
-_LINE_SECONDS = 5.0
 _BAR_WIDTH = 44
 
 
@@ -91,19 +90,9 @@ class Counter:
     @contextmanager
     def counting(self) -> Iterator[None]:
         """Count again and again while the block runs, and once at its end."""
-        ended = threading.Event()
         with Admin(self._settings) as admin:
-            thread = threading.Thread(target=self._keep_counting, args=(admin, ended), daemon=True)
-            thread.start()
-            try:
+            with repeated(lambda: self.look(admin), _LOOK_SECONDS):
                 yield
-            finally:
-                ended.set()
-                thread.join()
-            self.look(admin)
-
-    def _keep_counting(self, admin: Admin, ended: threading.Event) -> None:
-        while not ended.wait(_LOOK_SECONDS):
             self.look(admin)
 
 
@@ -121,38 +110,10 @@ def _rows(settings: Settings) -> int:
         return 0
 
 
-@contextmanager
-def shown(counts: Counts, what: Callable[[], str]) -> Iterator[None]:
-    """Show the numbers while the block runs: live on a terminal, a line now and then elsewhere, and once at its end."""
+def shown(counts: Counts, what: Callable[[], str]) -> AbstractContextManager[None]:
+    """Show the numbers while the block runs, and once at its end."""
     began = time.monotonic()
-    if out.is_terminal:
-        with Live(get_renderable=lambda: board(counts, what(), began), console=out, refresh_per_second=4):
-            yield
-        return
-    with _lines(counts):
-        yield
-
-
-@contextmanager
-def _lines(counts: Counts) -> Iterator[None]:
-    """Print a line every few seconds, if there is something new, and one at the end."""
-    ended = threading.Event()
-
-    def tell() -> None:
-        said = ""
-        while not ended.wait(_LINE_SECONDS):
-            if counts.line() != said:
-                said = counts.line()
-                out.print(f"  {said}")
-
-    thread = threading.Thread(target=tell, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-    out.print(f"  {counts.line()}")
+    return screen.shown(lambda: board(counts, what(), began), counts.line)
 
 
 def board(counts: Counts, what: str, began: float) -> RenderableType:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,12 +15,11 @@ from rich.markup import escape
 
 from penstock.cli.demo import board, findings
 from penstock.cli.demo.board import DEAD_LETTERS, Counter, Counts
-from penstock.cli.demo.chapters import example, step, tell_ready
+from penstock.cli.demo.chapters import example, stage, step, tell_ready
 from penstock.cli.demo.programs import Program, program
 from penstock.cli.demo.stream import DAYS, Post, posts, straight_to_the_topic
 from penstock.cli.output import out, text
 from penstock.cli.own_stack import client_environment, own_stack
-from penstock.cli.signals import ends_by_signal
 from penstock.config import Settings
 from penstock.errors import PartFailed
 from penstock.kafka.producer import Producer
@@ -40,21 +38,16 @@ _NEXT = {
     "penstock collector": "take events at localhost:8000",
     "penstock run examples/events/events.yaml": "carry them to a topic and the lake",
     'penstock lake query --chart "SELECT …"': "ask",
-    "penstock demo koarch": "another story, of old and new programs",
+    "penstock demo shop": "another story: a database, mirrored live",
+    "penstock demo koarch": "and one of old and new programs",
 }
 
 
 def show(number: int) -> None:
     """Tell the story from start to end; PartFailed if an event is not where it belongs in the end."""
     example("events")
-    began = time.monotonic()
-    with ends_by_signal(), tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:
-        try:
-            counts = _tell(Path(directory), number)
-        except KeyboardInterrupt:
-            out.print("\ninterrupted; everything is stopped")
-            raise
-    out.print(f"  all stopped after {time.monotonic() - began:.0f} s; nothing is left behind")
+    with stage() as directory:
+        counts = _tell(directory, number)
     _tell_end(counts)
 
 

@@ -1,14 +1,15 @@
-"""Other commands of ours as programs of a demo: each in its own process, which never outlives the demo."""
+"""Other commands and scripts as programs of a demo: each in its own process, which never outlives the demo."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGTERM
+from typing import Protocol
 
 from penstock.errors import LocalError
 from penstock.local.process import failed, guarded, how_it_ended
@@ -35,13 +36,36 @@ class Program:
         return failed(self.name, what, self.log)
 
 
-@contextmanager
-def program(name: str, *words: object, environment: Mapping[str, str], directory: Path) -> Iterator[Program]:
+class Start(Protocol):
+    """Starts a program for the length of a block."""
+
+    def __call__(
+        self, name: str, *words: object, environment: Mapping[str, str], directory: Path
+    ) -> AbstractContextManager[Program]:
+        """Run it under this name, which its log has too."""
+        ...
+
+
+def program(
+    name: str, *words: object, environment: Mapping[str, str], directory: Path
+) -> AbstractContextManager[Program]:
     """Run `penstock` with these words while the block runs; then let it end as SIGTERM ends it."""
+    return _running(name, ("-P", "-m", "penstock", *words), environment, directory)
+
+
+def script(
+    name: str, *words: object, environment: Mapping[str, str], directory: Path
+) -> AbstractContextManager[Program]:
+    """Run a Python file, the first of these words, while the block runs."""
+    return _running(name, words, environment, directory)
+
+
+@contextmanager
+def _running(name: str, words: Sequence[object], environment: Mapping[str, str], directory: Path) -> Iterator[Program]:
     log = directory / f"{name}.log"
     with log.open("wb") as said:
         process = subprocess.Popen(
-            guarded([sys.executable, "-P", "-m", "penstock", *map(str, words)], orphan_signal=SIGTERM),
+            guarded([sys.executable, *map(str, words)], orphan_signal=SIGTERM),
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,

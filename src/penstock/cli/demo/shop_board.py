@@ -1,0 +1,60 @@
+"""What the shop's demo shows while traffic runs: the rows of each table in the database, and in the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich import box
+from rich.console import RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from penstock.cli.demo import screen
+from penstock.cli.demo.shop_sides import TABLES, ShopDatabase, ShopLake
+from penstock.cli.output import right
+
+_LOOK_SECONDS = 0.7
+_BAR_WIDTH = 40
+
+
+@dataclass
+class Counts:
+    """How many rows each table has, on either side."""
+
+    in_database: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TABLES, 0))
+    in_lake: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TABLES, 0))
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the lake has something of every table."""
+        return all(self.in_lake.values())
+
+    def line(self) -> str:
+        """All numbers in a line of text."""
+        return " · ".join(f"{table} {self.in_lake[table]:,} of {self.in_database[table]:,}" for table in TABLES)
+
+    def board(self) -> RenderableType:
+        """The numbers with a bar each."""
+        table = Table("table", right("in PostgreSQL"), right("in the lake"), "", box=box.SIMPLE_HEAD)
+        for name in TABLES:
+            theirs, ours = self.in_database[name], self.in_lake[name]
+            bar = ProgressBar(max(theirs, ours, 1), ours, _BAR_WIDTH, complete_style="cyan", finished_style="green")
+            table.add_row(name, f"{theirs:,}", f"[bold green]{ours:,}[/]", bar)
+        return table
+
+
+@contextmanager
+def shown(url: str, lake: ShopLake) -> Iterator[Counts]:
+    """Count and show, again and again, while the block runs."""
+    counts = Counts()
+    with ShopDatabase.opened(url) as database:
+
+        def look() -> None:
+            counts.in_database, counts.in_lake = database.sizes(), lake.sizes()
+
+        with screen.shown(counts.board, counts.line):
+            with screen.repeated(look, _LOOK_SECONDS):
+                yield counts
+            look()
