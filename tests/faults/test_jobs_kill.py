@@ -188,7 +188,7 @@ class Driver:
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(60)
 
-    def until(self, query: str, is_done: Callable[[int], bool], seconds: float = 240) -> None:
+    def until(self, query: str, is_done: Callable[[int], bool], seconds: float = 600) -> None:
         """Wait for a number in the database; the process has to live meanwhile."""
         give_up = time.monotonic() + seconds
         while not is_done(self.number(query)):
@@ -223,7 +223,7 @@ def run_in_peace(spark: SparkSession, settings: Settings, events: int) -> dict[s
         thread = threading.Thread(target=runner.run, args=(stop,))
         thread.start()
         try:
-            give_up = time.monotonic() + 240
+            give_up = time.monotonic() + 600
             while rows_of(database, STAGED) != [(events,)]:
                 assert time.monotonic() < give_up
                 time.sleep(0.1)

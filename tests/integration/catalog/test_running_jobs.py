@@ -24,6 +24,7 @@ from tests.catalog_messages import CHANGE, GOBBLIN, compaction, dataset_urn, job
 from tests.conftest import RunCommand
 from tests.integration.catalog.events import final_tables, rows_of
 from tests.integration.conftest import CreateTopic, Fill
+from tests.running_pipeline import committed
 
 COMPACTIONS = ("GobblinTrackingCompactionProcessor", "stg_kafka_gobblin_compaction")
 CHANGES = ("MetadataChangeProcessor", "stg_kafka_metadata_change")
@@ -91,7 +92,7 @@ def ended_by_signal(steps: Callable[[], None]) -> Iterator[None]:
     assert not failures, failures
 
 
-def wait_until(done: Callable[[], object], seconds: float = 90) -> None:
+def wait_until(done: Callable[[], object], seconds: float = 240) -> None:
     give_up = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < give_up
@@ -130,7 +131,7 @@ def refused_loads(path: str) -> dict[str, dict[str, object]]:
     }
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("spark", "in_catalog")
 def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgoing_topics(
     database: Database, senders: Senders, run_command: RunCommand
@@ -162,6 +163,7 @@ def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgo
     with ended_by_signal(steps):
         ran = run_command("jobs", "run")
     assert (ran.code, "broken.nowhere stopped" in ran.err) == (1, True), ran.err
+    assert (committed(senders.settings, job, loads), committed(senders.settings, job, names)) == (11, 3)
     reasons = ["not with 0x00 and a schema id", "dedupe_status is no valid Unicode", *refused_loads(path)]
     letters = dead_letters(senders.settings, f"{job}.dead")
     assert [reason for reason in reasons if not any(reason in letter for letter in letters)] == []
