@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from confluent_kafka import Producer as BareProducer
+from _common import Message, send
 from pyspark.sql import SparkSession
 
 from penstock.config import Settings
 from penstock.config.yaml_file import read_yaml
-from penstock.kafka.options import client_options
 from penstock.local.jars import JarCache
 from penstock.local.java import spark_java_home
 from penstock.pipelines.driver import open_driver
@@ -61,16 +60,17 @@ class Bench:
 
 
 @contextmanager
-def spark_bench(settings: Settings) -> Iterator[Bench]:
-    """A session like that of `penstock run`, and a directory that goes away with it."""
-    cache = JarCache.from_settings(settings)
-    cache.fetch(["spark"])
-    jars, java_home = cache.classpath("spark"), spark_java_home(settings.cache / "spark-java")
+def spark_bench(settings: Settings, *parts: str) -> Iterator[Bench]:
+    """A session like that of `penstock run`, with these parts' jars too, and a directory that goes away with it."""
+    cache, wanted = JarCache.from_settings(settings), ("spark", *parts)
+    cache.fetch(wanted)
+    jars = [jar for part in wanted for jar in cache.classpath(part)]
+    java_home = spark_java_home(settings.cache / "spark-java")
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as directory:
         own = settings.model_copy(update={"lake": f"{directory}/lake"})
         session = start_session("bench", java_home=java_home, jars=jars)
         try:
-            yield Bench(session, own, Path(directory), java_home, list(jars))
+            yield Bench(session, own, Path(directory), java_home, jars)
         finally:
             session.stop()
 
@@ -100,17 +100,8 @@ def to_lake(table: str, trigger: str) -> Spec:
 
 def fill(settings: Settings, topic: str, count: int) -> None:
     """Put so many events of a week into a topic."""
-    producer = BareProducer(client_options(settings) | {"compression.type": "lz4", "linger.ms": 20})
     texts = [json.dumps(event).encode() for event in _events(20_000)]
-    for number in range(count):
-        while True:
-            try:
-                producer.produce(topic, texts[number % len(texts)])
-                break
-            except BufferError:
-                producer.poll(0.1)
-        producer.poll(0)
-    producer.flush()
+    send(settings, topic, (Message(None, texts[number % len(texts)]) for number in range(count)))
 
 
 def _events(count: int) -> Iterator[dict[str, str]]:

@@ -12,12 +12,11 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import psutil
-from _common import compare, own_topic
+from _common import compare, own_topic, percentiles
 from _latency import LAKE_TRIGGER_SECONDS, RATE, batch_parts, journey, seconds_of, sent_at
 from _spark import Bench, fill, pipeline, spark_bench, to_avro, to_lake
 from pyspark.sql import functions
@@ -138,20 +137,14 @@ def latency(settings: Settings) -> int:
     print(f"  {RATE:,} events a second for {SECONDS:.0f} s, the lake's trigger is {LAKE_TRIGGER_SECONDS} s")
     with journey(settings) as (seen, measure):
         stamps = measure(SECONDS)
-    _percentiles("POST to answer", seconds_of(seen.answered, stamps))
-    in_topic = _percentiles("POST to readable in the Avro topic", seconds_of(seen.in_topic, stamps))
-    in_lake = _percentiles("POST to countable in the lake", seconds_of(seen.in_lake, stamps))
+    percentiles("POST to answer", seconds_of(seen.answered, stamps))
+    in_topic = percentiles("POST to readable in the Avro topic", seconds_of(seen.in_topic, stamps))
+    in_lake = percentiles("POST to countable in the lake", seconds_of(seen.in_lake, stamps))
     for sink, parts in batch_parts(settings, sent_at(stamps[0])).items():
         told = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in parts.items())
         print(f"  a batch of {sink}: {told}")
     print(f"  goals: p99 below {TOPIC_GOAL_SECONDS:g} s in the topic, {LAKE_GOAL_SECONDS:g} s in the lake")
     return int(in_topic >= TOPIC_GOAL_SECONDS or in_lake >= LAKE_GOAL_SECONDS)
-
-
-def _percentiles(what: str, seconds: Sequence[float]) -> float:
-    middle, late = seconds[len(seconds) // 2], seconds[int(len(seconds) * 0.99)]
-    print(f"  {what:<40} p50 {middle:6.3f} s, p99 {late:6.3f} s, of {len(seconds):,}")
-    return late
 
 
 def main() -> int:
