@@ -24,7 +24,7 @@ def own_database() -> Iterator[Settings]:
     try:
         yield at_database(settings, name)
     finally:
-        administer(settings, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        administer(settings, sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
 
 
 def at_database(settings: Settings, name: str) -> Settings:
