@@ -231,7 +231,8 @@ class _Asked:
 
     def list_topics(self, topic: str | None, timeout: float) -> ClusterMetadata:
         """What the cluster says of the topic."""
-        return self._handle.list_topics(topic, timeout)
+        found: ClusterMetadata = self._handle.list_topics(topic, timeout)
+        return found
 
     def poll(self, timeout: float) -> None:
         """Nothing: the event loop polls."""
