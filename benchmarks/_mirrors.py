@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from penstock.spark.changes.mirror_sink import MirrorSink
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.lake.table import LakeTable
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 _ROWS_PER_FILE = 500_000
 _LOADED_AT, _CHANGED_AT, _STEP = 500_000, 10_000_000_000, 10_000_000

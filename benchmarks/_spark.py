@@ -24,7 +24,7 @@ from penstock.local.jars import JarCache
 from penstock.local.java import spark_java_home
 from penstock.pipelines.driver import open_driver
 from penstock.pipelines.pipeline import read_pipelines
-from penstock.spark.runner import Runner
+from penstock.spark.queries.runner import Runner
 from penstock.spark.session import start_session
 
 EVENT_SCHEMA = Path(__file__).parent.parent / "src" / "penstock" / "events" / "event.avsc"

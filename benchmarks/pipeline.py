@@ -24,7 +24,7 @@ from pyspark.sql import functions
 from penstock.config import Settings, load_settings
 from penstock.kafka.span import find_span
 from penstock.lake.lake import Lake
-from penstock.spark.runner import Runner
+from penstock.spark.queries.runner import Runner
 
 EVENTS = int(os.environ.get("EVENTS", "2000000"))
 LONG_EVENTS = int(os.environ.get("LONG_EVENTS", "1000000"))

@@ -10,8 +10,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.spark.lake.table import LakeTable
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch, Sink
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch, Sink
 from penstock.spark.transforms import Transform, chain
 
 COLUMNS = "id int, name string, note string"

@@ -18,18 +18,18 @@ from pyspark.sql import SparkSession
 from penstock.config import Settings
 from penstock.errors import PenstockError
 from penstock.kafka.consumer import Consumer
-from penstock.spark.batch import BatchPath, FailureMode
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.decoding import Decoder
 from penstock.spark.hadoop_files import files_at
-from penstock.spark.json_rows import JsonRows
-from penstock.spark.json_shape import shape_of_ddl
+from penstock.spark.json.rows import JsonRows
+from penstock.spark.json.shape import shape_of_ddl
 from penstock.spark.kafka_source import KafkaSource, OnDataLoss
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.parquet_sink import ParquetSink
 from penstock.spark.lake.table import LakeTable
-from penstock.spark.query import Query, QuerySpec
-from penstock.spark.state import QueryState
+from penstock.spark.queries.batch import BatchPath, FailureMode
+from penstock.spark.queries.query import Query, QuerySpec
+from penstock.spark.queries.state import QueryState
 from penstock.spark.transforms import Transform, chain
 
 LakeFormat = Literal["parquet", "delta"]

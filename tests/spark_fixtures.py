@@ -37,8 +37,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     conf = {
         "spark.driver.memory": "1g",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        # Tests run each query a few times only: compiling it to fast code costs more than it saves. There are many queries,
-        # though, and the first level alone has room for 48 MB of code by default.
+        # Tests run each query a few times only: compiling it to fast code costs more than it saves. There are many
+        # queries, though, and by default such a Java has room for 48 MB of code.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=384m",
     }
     session = start_session("tests", java_home=java_home, jars=spark_jars(), conf=conf, master="local[2]")

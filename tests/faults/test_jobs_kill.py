@@ -36,7 +36,7 @@ from penstock.cli.own_stack import client_environment
 from penstock.config import Settings
 from penstock.errors import DatabaseUnavailable
 from penstock.kafka.topics import ensure_topic
-from penstock.spark.runner import Runner
+from penstock.spark.queries.runner import Runner
 from tests.catalog_messages import (
     CHANGE,
     EXECUTION,

@@ -10,7 +10,7 @@ from penstock.cli.run_view import Rates, StateLines, queries_table, query_line
 from penstock.errors import BrokerUnavailable
 from penstock.events.record import Offset, Partition, TopicName
 from penstock.kafka.offsets import PartitionId
-from penstock.spark.vitals import LastBatch, LastError, Vitals
+from penstock.spark.queries.vitals import LastBatch, LastError, Vitals
 
 PLACE = PartitionId(TopicName("events"), Partition(0))
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

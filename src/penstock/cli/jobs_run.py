@@ -17,7 +17,7 @@ from penstock.cli.signals import stops_by_signal
 from penstock.cli.spark_files import fetch_spark
 from penstock.config import Settings
 from penstock.errors import PenstockError
-from penstock.spark.runner import Runner
+from penstock.spark.queries.runner import Runner
 
 _CONNECTIONS = 8
 """Batches of many topics take turns: merges do so anyway."""

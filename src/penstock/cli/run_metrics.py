@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.cli.output import err
-from penstock.spark.metrics import Readings, serve_metrics
+from penstock.spark.queries.metrics import Readings, serve_metrics
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from rich.table import Table
 from penstock.cli.log_lines import logged
 from penstock.cli.output import err, out, right, text
 from penstock.kafka.offsets import Offsets
-from penstock.spark.vitals import QueryStage, Vitals
+from penstock.spark.queries.vitals import QueryStage, Vitals
 
 Readings = Callable[[], Iterable[tuple[Vitals, Offsets]]]
 

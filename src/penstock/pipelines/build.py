@@ -11,14 +11,14 @@ from penstock.pipelines.formats import FORMATS
 from penstock.pipelines.formats.base import Messages
 from penstock.pipelines.pipeline import DeclaredSink, Pipeline
 from penstock.pipelines.sinks.base import Site
-from penstock.spark.batch import BatchPath
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.decoding import Decoder
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.table import INTERNAL
-from penstock.spark.query import Query, QuerySpec
-from penstock.spark.sink import Sink
-from penstock.spark.state import QueryState
+from penstock.spark.queries.batch import BatchPath
+from penstock.spark.queries.query import Query, QuerySpec
+from penstock.spark.queries.state import QueryState
+from penstock.spark.sinks.sink import Sink
 from penstock.spark.transforms import Transform, chain
 
 

@@ -15,11 +15,11 @@ from penstock.kafka.start import find_partitions
 from penstock.pipelines.build import Builder
 from penstock.pipelines.findings import Findings
 from penstock.pipelines.pipeline import DeclaredSink
-from penstock.spark.batch import good_rows
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.failures import spark_failures
 from penstock.spark.headers import HEADERS
+from penstock.spark.queries.batch import good_rows
 
 _SOURCE: KeyPath = ("source", "config")
 _MESSAGE_TYPES = {

@@ -15,7 +15,7 @@ from penstock.pipelines.build import Builder
 from penstock.pipelines.pipeline import Pipeline
 from penstock.pipelines.source import CHANGES
 from penstock.pipelines.tables import by_table
-from penstock.spark.query import Query
+from penstock.spark.queries.query import Query
 
 _LOOK_SECONDS = 10.0
 _log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from penstock.pipelines.products import Product, products_of
 from penstock.pipelines.tables import by_table
 from penstock.spark.open_session import java_is_there, open_session
 from penstock.spark.protecting import REDACTION
-from penstock.spark.runner import Runner
+from penstock.spark.queries.runner import Runner
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from penstock.pipelines.build import Builder
 from penstock.pipelines.check import no_messages
 from penstock.pipelines.sinks.base import Target
 from penstock.pipelines.source import CHANGES
-from penstock.spark.batch import good_rows
 from penstock.spark.decoding import without_origin
 from penstock.spark.failures import spark_failures
+from penstock.spark.queries.batch import good_rows
 
 
 class Column(NamedTuple):

@@ -11,7 +11,7 @@ from penstock.config.secrets import PassThrough
 from penstock.config.units import parse_duration_ms
 from penstock.errors import UsageError
 from penstock.events.schema_change import SCHEMA_EVENTS
-from penstock.spark.batch import FailureMode
+from penstock.spark.queries.batch import FailureMode
 
 AVAILABLE_NOW = "available_now"
 

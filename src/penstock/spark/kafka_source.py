@@ -19,9 +19,9 @@ from penstock.kafka.start import Moment, find_partitions, is_pattern
 from penstock.kafka.topic_ids import topic_ids
 from penstock.spark.client_options import java_client_options
 from penstock.spark.decoding import MESSAGE_COLUMNS
-from penstock.spark.narrowing import OffsetRange
-from penstock.spark.position import Position, spark_json
-from penstock.spark.start_plan import ClusterNow, StartPlan, plan_start
+from penstock.spark.queries.narrowing import OffsetRange
+from penstock.spark.queries.position import Position, spark_json
+from penstock.spark.queries.start_plan import ClusterNow, StartPlan, plan_start
 
 _FETCHING: Mapping[str, str] = {
     # Larger bites than the client's own: a batch is worth many of them.

@@ -17,9 +17,9 @@ from penstock.catalog.jobs.store import save_job
 from penstock.catalog.jobs.work import Work
 from penstock.config import Settings
 from penstock.errors import ConfigError
-from penstock.spark.observing import Counts
-from penstock.spark.position import Position
-from penstock.spark.runner import Runner
+from penstock.spark.queries.observing import Counts
+from penstock.spark.queries.position import Position
+from penstock.spark.queries.runner import Runner
 from tests.catalog_messages import job_properties
 
 LOADS = ("GobblinTrackingCompactionProcessor", "stg_kafka_gobblin_compaction")

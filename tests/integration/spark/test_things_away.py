@@ -13,9 +13,9 @@ import pytest
 from penstock import Producer
 from penstock.config import Settings
 from penstock.schemas import connect_registry
-from penstock.spark.avro_rows import AvroRows
-from penstock.spark.query import Query
-from penstock.spark.runner import Runner
+from penstock.spark.avro.rows import AvroRows
+from penstock.spark.queries.query import Query
+from penstock.spark.queries.runner import Runner
 from tests.conftest import Running
 from tests.gate import Gate
 from tests.integration.conftest import CreateTopic, Fill

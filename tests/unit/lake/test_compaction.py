@@ -21,7 +21,7 @@ from penstock.spark.files import LocalFiles
 from penstock.spark.lake.file_names import file_name, merged_name, number_of, writer_of
 from penstock.spark.lake.ledger import Entry, Ledger, Move, ledger_of
 from penstock.spark.lake.table import LakeTable
-from penstock.spark.position import Position
+from penstock.spark.queries.position import Position
 
 QUERY = "events.lake"
 DAYS = ("day=1", "day=2")

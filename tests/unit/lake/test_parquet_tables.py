@@ -14,7 +14,7 @@ from penstock.kafka.offsets import PartitionId
 from penstock.lake.engine import Engine
 from penstock.lake.lake import Lake
 from penstock.spark.lake.ledger import Entry
-from penstock.spark.position import Position
+from penstock.spark.queries.position import Position
 from tests.unit.lake.conftest import Ask
 
 Write = Callable[..., Path]

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from penstock.errors import SchemaError
 from penstock.schemas import AvroCodec, IdWidth, MemoryRegistry, Schema
 from penstock.schemas.wire import header
-from penstock.spark.avro_rows import AvroRows
+from penstock.spark.avro.rows import AvroRows
 from penstock.spark.decoding import PROBLEM
 from penstock.spark.failures import UnknownSchemas, spark_failures
 

@@ -10,7 +10,7 @@ from pyspark.sql.avro.functions import from_avro, to_avro
 from penstock.errors import SchemaError
 from penstock.schemas.evolution import Compatibility, reasons_against
 from penstock.schemas.registry import RegisteredSchema
-from penstock.spark.avro_types import avro_name, schema_of_columns
+from penstock.spark.avro.types import avro_name, schema_of_columns
 
 EVERYTHING = """SELECT true AS a, 1Y AS b, 2S AS c, 3 AS d, 4L AS e, 1.5F AS f, 2.5D AS g, 'text' AS h, X'00FF' AS i,
   DATE'2026-01-02' AS j, TIMESTAMP'2026-01-02 03:04:05.678' AS k, TIMESTAMP_NTZ'2026-01-02 03:04:05' AS l, 12.50 AS m,

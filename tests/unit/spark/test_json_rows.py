@@ -11,8 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from penstock.errors import SchemaError
 from penstock.schemas import Schema
 from penstock.spark.decoding import PROBLEM
-from penstock.spark.json_rows import JsonRows
-from penstock.spark.json_shape import Record, shape_of_ddl, shape_of_schema
+from penstock.spark.json.rows import JsonRows
+from penstock.spark.json.shape import Record, shape_of_ddl, shape_of_schema
 
 EVERY_TYPE = """{"type": "record", "name": "Everything", "fields": [
   {"name": "text", "type": "string"},

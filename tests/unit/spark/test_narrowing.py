@@ -5,9 +5,9 @@ import pytest
 from penstock.errors import TransformFailed
 from penstock.events.record import Offset, Origin, Partition, TopicName
 from penstock.kafka.offsets import PartitionId
-from penstock.spark.narrowing import OffsetRange, failing_messages, ranges_of
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.narrowing import OffsetRange, failing_messages, ranges_of
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 PLACE = PartitionId(TopicName("events"), Partition(0))
 

@@ -5,8 +5,8 @@ import pytest
 from penstock.errors import DataLost
 from penstock.events.record import Offset, Partition, TopicName
 from penstock.kafka.offsets import Offsets, PartitionId
-from penstock.spark.position import Position
-from penstock.spark.start_plan import ClusterNow, plan_start
+from penstock.spark.queries.position import Position
+from penstock.spark.queries.start_plan import ClusterNow, plan_start
 
 EVENTS = TopicName("events")
 FIRST, SECOND = PartitionId(EVENTS, Partition(0)), PartitionId(EVENTS, Partition(1))

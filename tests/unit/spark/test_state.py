@@ -9,8 +9,8 @@ from penstock.events.record import Offset, Partition, TopicName
 from penstock.kafka.offsets import PartitionId, nested
 from penstock.spark.files import LocalFiles
 from penstock.spark.lake.ledger import Entry, Ledger, Move
-from penstock.spark.position import Position, distance, flat
-from penstock.spark.state import QueryState
+from penstock.spark.queries.position import Position, distance, flat
+from penstock.spark.queries.state import QueryState
 
 TOPIC = TopicName("events")
 

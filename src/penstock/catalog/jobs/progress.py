@@ -6,8 +6,8 @@ import json
 import uuid
 
 from penstock.catalog.database import Database, records
-from penstock.spark.position import Position
-from penstock.spark.state import taken_over
+from penstock.spark.queries.position import Position
+from penstock.spark.queries.state import taken_over
 
 _CLAIM = """
 INSERT INTO job_progress (query, owner) VALUES (%s, %s)

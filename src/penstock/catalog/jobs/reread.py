@@ -15,10 +15,10 @@ from penstock.catalog.staging.rows import Refusal
 from penstock.catalog.staging.tables import TableName
 from penstock.catalog.staging.writer import stage_lines
 from penstock.errors import PenstockError
-from penstock.spark.narrowing import OffsetRange, ranges_of
-from penstock.spark.observing import Counts
-from penstock.spark.query import Query
-from penstock.spark.sink import Batch
+from penstock.spark.queries.narrowing import OffsetRange, ranges_of
+from penstock.spark.queries.observing import Counts
+from penstock.spark.queries.query import Query
+from penstock.spark.sinks.sink import Batch
 
 _LOOK_SECONDS = 0.2
 _FORGET = "DELETE FROM {} WHERE kafka_topic = %s AND kafka_partition = %s AND kafka_offset >= %s AND kafka_offset < %s"

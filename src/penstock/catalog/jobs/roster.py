@@ -10,7 +10,7 @@ from penstock.catalog.database import Connection, Database
 from penstock.catalog.jobs.store import Job, find_job, list_jobs
 from penstock.catalog.jobs.work import Work, works_of
 from penstock.errors import ConfigError, PenstockError, Problem, Terminal
-from penstock.spark.query import Query
+from penstock.spark.queries.query import Query
 
 _LOOK_SECONDS = 2.0
 _log = logging.getLogger(__name__)

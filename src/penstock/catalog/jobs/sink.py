@@ -16,8 +16,8 @@ from penstock.catalog.staging.lines import copy_lines
 from penstock.catalog.staging.rows import Refusal
 from penstock.errors import PenstockError
 from penstock.events.record import Origin
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 Take = Callable[[Lines, Batch], list[Refusal]]
 """Makes the rows of a batch durable, and gives back those that are refused."""

@@ -24,14 +24,14 @@ from penstock.catalog.staging.tables import TableName
 from penstock.config import Settings
 from penstock.events.record import GroupName
 from penstock.schemas import IdWidth, connect_registry
-from penstock.spark.batch import BatchPath
+from penstock.spark.avro.topic import TopicAvro
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.kafka_source import KafkaSource
 from penstock.spark.open_session import open_session
-from penstock.spark.query import Query, QuerySpec
-from penstock.spark.sink import Batch
-from penstock.spark.state import NoState, State
-from penstock.spark.topic_avro import TopicAvro
+from penstock.spark.queries.batch import BatchPath
+from penstock.spark.queries.query import Query, QuerySpec
+from penstock.spark.queries.state import NoState, State
+from penstock.spark.sinks.sink import Batch
 
 MOST_RECORDS = 50_000
 """One batch takes at most so many messages: its rows pass through the driver's memory."""

@@ -8,7 +8,7 @@ from penstock.kafka.start import find_partitions
 from penstock.pipelines.formats.base import Format, Messages
 from penstock.pipelines.row_schema import Ddl
 from penstock.schemas import connect_registry
-from penstock.spark.avro_rows import AvroRows
+from penstock.spark.avro.rows import AvroRows
 from penstock.spark.decoding import Decoder
 
 

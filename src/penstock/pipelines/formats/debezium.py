@@ -16,7 +16,7 @@ from penstock.spark.debezium.rows import DebeziumRows
 from penstock.spark.decoding import Decoder
 from penstock.spark.failures import spark_failures
 from penstock.spark.kafka_source import KafkaSource, read_range
-from penstock.spark.narrowing import OffsetRange
+from penstock.spark.queries.narrowing import OffsetRange
 
 _LOOKED_AT = 20
 

@@ -7,8 +7,8 @@ from penstock.pipelines.row_schema import Ddl
 from penstock.schemas import Schema
 from penstock.spark.decoding import Decoder
 from penstock.spark.failures import spark_failures
-from penstock.spark.json_rows import JsonRows
-from penstock.spark.json_shape import Record, shape_of_ddl, shape_of_schema
+from penstock.spark.json.rows import JsonRows
+from penstock.spark.json.shape import Record, shape_of_ddl, shape_of_schema
 
 
 def _decoder(messages: Messages) -> Decoder:

@@ -15,7 +15,7 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 from penstock.config import Settings
 from penstock.config.yaml_file import KeyPath
 from penstock.pipelines.spec import Part
-from penstock.spark.sink import Sink
+from penstock.spark.sinks.sink import Sink
 
 
 @dataclass(frozen=True)

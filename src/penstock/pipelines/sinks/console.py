@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from penstock.pipelines.sinks.base import SinkConfig, Site
-from penstock.spark.console_sink import ConsoleSink
-from penstock.spark.sink import Sink
+from penstock.spark.sinks.console_sink import ConsoleSink
+from penstock.spark.sinks.sink import Sink
 
 
 class ConsoleSinkConfig(SinkConfig):

@@ -16,8 +16,8 @@ from penstock.pipelines.row_schema import load_schema
 from penstock.pipelines.sinks.base import SinkConfig, Site, Target
 from penstock.pipelines.spec import Topic
 from penstock.schemas import Schema
-from penstock.spark.kafka_sink import KafkaSink, TopicFormat, TopicTarget
-from penstock.spark.sink import Sink
+from penstock.spark.sinks.kafka_sink import KafkaSink, TopicFormat, TopicTarget
+from penstock.spark.sinks.sink import Sink
 
 
 class KafkaSinkConfig(SinkConfig):

@@ -22,7 +22,7 @@ from penstock.spark.lake.columns import table_columns
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.parquet_sink import ParquetSink
 from penstock.spark.lake.table import DEFAULT_TARGET_BYTES, LakeTable
-from penstock.spark.sink import Sink
+from penstock.spark.sinks.sink import Sink
 
 _SMALLEST = 1024
 _NEVER = "never"

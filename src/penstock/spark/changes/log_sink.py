@@ -9,8 +9,8 @@ from penstock.spark.changes.batch import refuse_without_changes, with_origin
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.table import LakeTable
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 
 class ChangeLogSink(DeltaSink):

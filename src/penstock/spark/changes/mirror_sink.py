@@ -29,8 +29,8 @@ from penstock.spark.changes.table import ChangeTable
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.lake.table import LakeTable
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 Deletes = Literal["hard", "soft"]
 

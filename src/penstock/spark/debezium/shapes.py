@@ -13,7 +13,7 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordUndecodable, SchemaError
 from penstock.schemas import SchemaRegistry
-from penstock.spark.avro_marked import AvroJson, is_whole, marked_record
+from penstock.spark.avro.marked import AvroJson, is_whole, marked_record
 from penstock.spark.debezium.values import read_type, struct_of
 from penstock.spark.debezium.wire import Wire, from_avro, from_connect, without_logical_types
 

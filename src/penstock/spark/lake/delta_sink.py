@@ -24,8 +24,8 @@ from penstock.spark.lake.folders import with_folders
 from penstock.spark.lake.layout import writers
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.lake.table_notes import TableNotes, next_notes
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 _NEWEST = 50
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from penstock.spark.files import Files
 from penstock.spark.lake.table import LakeTable
-from penstock.spark.position import Position
+from penstock.spark.queries.position import Position
 
 _KEPT = 20
 _NAME = re.compile(r"\d{20}\.json")

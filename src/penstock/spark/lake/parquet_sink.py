@@ -32,8 +32,8 @@ from penstock.spark.lake.layout import Layout, writers
 from penstock.spark.lake.ledger import Entry, Ledger, Move, ledger_of
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.lake.table_notes import TableNotes, next_notes, read_notes, write_notes
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 
 class ParquetSink:

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from penstock.errors import PortInUse
 from penstock.kafka.offsets import Offsets
-from penstock.spark.vitals import Vitals
+from penstock.spark.queries.vitals import Vitals
 
 Readings = Callable[[], Iterable[tuple[Vitals, Offsets]]]
 """The vitals of every query, each with where its partitions end."""

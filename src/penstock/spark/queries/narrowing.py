@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from penstock.errors import TransformFailed
 from penstock.events.record import Offset, Origin
 from penstock.kafka.offsets import PartitionId
-from penstock.spark.sink import Batch
+from penstock.spark.sinks.sink import Batch
 
 MOST = 100
 """How many failing messages one batch may have: more of them speak of a transform that is wrong, not of bad data."""

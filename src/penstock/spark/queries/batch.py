@@ -21,9 +21,9 @@ from penstock.kafka.offsets import Offsets
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.decoding import KAFKA, MESSAGE_COLUMNS, PROBLEM, Decoder, is_refused, origin_of
 from penstock.spark.failures import REFUSED, Refused, UnknownSchemas, spark_failures
-from penstock.spark.narrowing import OffsetRange, failing_messages, ranges_of
-from penstock.spark.observing import Counts, counts_of, observed
-from penstock.spark.sink import Batch, Sink
+from penstock.spark.queries.narrowing import OffsetRange, failing_messages, ranges_of
+from penstock.spark.queries.observing import Counts, counts_of, observed
+from penstock.spark.sinks.sink import Batch, Sink
 from penstock.spark.transforms import Transform
 
 FailureMode = Literal["CONTINUE", "THROW"]

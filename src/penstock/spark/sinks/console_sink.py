@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.spark.decoding import KAFKA
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from penstock.errors import PenstockError
 from penstock.events.vitals import LastError
 from penstock.kafka.heartbeat import Heartbeats
 from penstock.kafka.offsets import Offsets
-from penstock.spark.progress import GroupProgress, slowest
-from penstock.spark.query import Query
-from penstock.spark.restarts import Restarts
-from penstock.spark.vitals import QueryStage, Vitals
+from penstock.spark.queries.progress import GroupProgress, slowest
+from penstock.spark.queries.query import Query
+from penstock.spark.queries.restarts import Restarts
+from penstock.spark.queries.vitals import QueryStage, Vitals
 
 _LOOK_SECONDS = 0.1
 _BEAT_SECONDS = 2.0

@@ -19,13 +19,13 @@ from penstock.schemas.avro.model import RecordType, Type, UnionType, type_name
 from penstock.schemas.evolution import reasons_against
 from penstock.schemas.registry.admin import RegistryAdmin
 from penstock.schemas.wire import header as wire_header
-from penstock.spark.avro_types import schema_of_columns
+from penstock.spark.avro.types import schema_of_columns
 from penstock.spark.carrying import with_origin
 from penstock.spark.client_options import java_client_options
 from penstock.spark.decoding import KAFKA, origin_of, quoted, without_origin
 from penstock.spark.headers import HEADERS, ORIGIN, header, own_headers
-from penstock.spark.position import Position
-from penstock.spark.sink import Batch
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
 
 _SENDING: Mapping[str, str] = {
     # Few large requests: at the end of a batch everything is sent at once, so nothing waits for these.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from penstock.events.dead_letter import told_time
 from penstock.events.vitals import LastError, told_place
 from penstock.kafka.offsets import Offsets, nested
-from penstock.spark.position import distance
+from penstock.spark.queries.position import distance
 
 QueryStage = Literal["starting", "running", "waiting", "stopped", "finished", "failed"]
 

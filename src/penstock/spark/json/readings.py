@@ -17,7 +17,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.schemas.avro.model import MISSING
-from penstock.spark.json_shape import Entries, Items, Leaf, Member, Record, Shape, has_readings, read_type
+from penstock.spark.json.shape import Entries, Items, Leaf, Member, Record, Shape, has_readings, read_type
 
 DIGITS: Final = r"^-?\d+$"
 WIDE: Final = r"[^\u0000-\u00ff]"

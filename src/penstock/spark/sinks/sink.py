@@ -11,7 +11,7 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import PenstockError
 from penstock.events.record import Origin
-from penstock.spark.position import Position, distance
+from penstock.spark.queries.position import Position, distance
 
 
 @dataclass(frozen=True)

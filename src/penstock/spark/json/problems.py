@@ -15,8 +15,8 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordInvalid, RecordUndecodable
 from penstock.spark.decoding import problem
-from penstock.spark.json_readings import DIGITS, WIDE, reading_of
-from penstock.spark.json_shape import Entries, Items, Leaf, Member, Record, Shape
+from penstock.spark.json.readings import DIGITS, WIDE, reading_of
+from penstock.spark.json.shape import Entries, Items, Leaf, Member, Record, Shape
 
 Path = tuple[str | Column, ...]
 """Where a value stands, in pieces; those that are only known for each message are columns."""

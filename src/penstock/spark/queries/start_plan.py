@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.errors import DataLost
 from penstock.events.record import Offset, TopicName
 from penstock.kafka.offsets import Offsets, PartitionId
-from penstock.spark.position import Position
+from penstock.spark.queries.position import Position
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import RegistryRefused, SchemaError, SchemaNotFound
 from penstock.schemas import IdWidth, Schema, SchemaRegistry
-from penstock.spark.avro_rows import AvroRows
-from penstock.spark.avro_writers import readable
+from penstock.spark.avro.rows import AvroRows
+from penstock.spark.avro.writers import readable
 from penstock.spark.failures import UnknownSchemas
 
 _NOTHING = '{"type": "record", "name": "nothing", "fields": []}'

@@ -3,7 +3,7 @@
 Spark's own parser is fast and forgiving: it takes a number for a text, and stops reading where the object ends,
 whatever follows. So each message is parsed once, and checked by comparisons that cost little. They leave doubt about
 some good messages, such as text that looks like a number; only these, and the bad ones, are looked at closely
-(`json_problems`).
+(`problems`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.decoding import PARSED, PROBLEM
-from penstock.spark.json_problems import json_problem
-from penstock.spark.json_readings import DIGITS, member_value, reading_of
-from penstock.spark.json_shape import Entries, Items, Leaf, Record, Shape, read_type, row_type
+from penstock.spark.json.problems import json_problem
+from penstock.spark.json.readings import DIGITS, member_value, reading_of
+from penstock.spark.json.shape import Entries, Items, Leaf, Record, Shape, read_type, row_type
 
 _END = "penstock.end"
 _BROKEN = "penstock.broken"

@@ -24,15 +24,15 @@ from penstock.errors import PenstockError
 from penstock.events.record import GroupName, Offset
 from penstock.kafka.admin import Admin
 from penstock.kafka.offsets import Offsets
-from penstock.spark.batch import BatchPath, Underway, run_batch
 from penstock.spark.failures import as_error, spark_failures, translate
 from penstock.spark.kafka_source import KafkaSource, current_ids, find_start, read_range, read_stream
-from penstock.spark.laps import Laps
-from penstock.spark.observing import Counts
-from penstock.spark.position import Position, flat
-from penstock.spark.sink import Batch
-from penstock.spark.state import State
-from penstock.spark.vitals import LastBatch
+from penstock.spark.queries.batch import BatchPath, Underway, run_batch
+from penstock.spark.queries.laps import Laps
+from penstock.spark.queries.observing import Counts
+from penstock.spark.queries.position import Position, flat
+from penstock.spark.queries.state import State
+from penstock.spark.queries.vitals import LastBatch
+from penstock.spark.sinks.sink import Batch
 
 _LOOK_SECONDS = 0.05
 _log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from penstock.errors import RecordInvalid, RecordUndecodable, SchemaError, Schem
 from penstock.schemas import IdWidth, Schema, SchemaRegistry
 from penstock.schemas.avro.emit import to_json
 from penstock.schemas.avro.model import RecordType, type_name
-from penstock.spark.avro_marked import is_whole, marked_record
-from penstock.spark.avro_writers import MOST_IDS, Writer, Writers, newest, readable
+from penstock.spark.avro.marked import is_whole, marked_record
+from penstock.spark.avro.writers import MOST_IDS, Writer, Writers, newest, readable
 from penstock.spark.decoding import PARSED, PROBLEM, problem
 from penstock.spark.failures import UNKNOWN_SCHEMA
 

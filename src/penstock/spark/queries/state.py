@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from penstock.errors import TakenOver
 from penstock.spark.files import Files
-from penstock.spark.position import Position
+from penstock.spark.queries.position import Position
 
 _FILE = "state.json"
 

@@ -1,0 +1,1 @@
+"""A query from start to end: where it begins, the path of each batch, its position, restarts, and how it fares."""
