@@ -68,10 +68,8 @@ class SteppedFiles:
 
 def count_steps(monkeypatch: pytest.MonkeyPatch, steps: Steps) -> None:
     """Let every driver that is made from now on take its steps by this count."""
-    for module in ("query", "lake.parquet_sink", "lake.delta_sink"):
-        monkeypatch.setattr(
-            f"penstock.spark.{module}.files_at", lambda place, session: SteppedFiles(files_at(place, session), steps)
-        )
+    for module in ("tests.lake_queries", "penstock.spark.lake.parquet_sink", "penstock.spark.lake.delta_sink"):
+        monkeypatch.setattr(f"{module}.files_at", lambda place, session: SteppedFiles(files_at(place, session), steps))
     commit, keep = DeltaSink._append, DeadLetters.write
 
     def stepped_commit(sink: DeltaSink, *given: Any) -> None:
