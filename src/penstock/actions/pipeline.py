@@ -114,9 +114,10 @@ class Pipeline:
         while not self.is_finished and not self._halt.is_set:
             commits.commit_if_due()
             self._look(reader)
-            if not self._has_room(workers):
+            room = self._room(workers)
+            if not room:
                 continue
-            received = reader.take(int(min(_BATCH, self._left)), _WAIT_SECONDS, self.tracker.receive)
+            received = reader.take(int(min(_BATCH, self._left, room)), _WAIT_SECONDS, self.tracker.receive)
             for record, window in received:
                 if self._halt.is_set:
                     break
@@ -126,12 +127,12 @@ class Pipeline:
         if workers is not None and not self._halt.is_set:
             workers.wait(self.spec.options.shutdown_timeout)
 
-    def _has_room(self, workers: Workers | None) -> bool:
-        """Whether more may be read; while it waits, the reader's stand-in keeps the member in the group."""
+    def _room(self, workers: Workers | None) -> int:
+        """How many more may be read; while it waits, the reader's stand-in keeps the member in the group."""
         options = self.spec.options
         if workers is not None and workers.bytes_held >= options.buffer_bytes:
             self._halt.wait(_WAIT_SECONDS / 10)
-            return False
+            return 0
         return self.tracker.wait_room(options.buffer, _WAIT_SECONDS)
 
     def _look(self, reader: Reader) -> None:

@@ -182,10 +182,12 @@ class Tracker:
         with self._lock:
             return self._wait_for(lambda: not self._in_work and not self._is_awaiting(), timeout)
 
-    def wait_room(self, limit: int, timeout: float) -> bool:
-        """Wait until fewer events than `limit` are held; whether that is so."""
+    def wait_room(self, limit: int, timeout: float) -> int:
+        """Wait until fewer events than `limit` are held; how many more may be."""
         with self._lock:
-            return self.held < limit or self._wait_for(lambda: self.held < limit or self._stopped, timeout)
+            if self.held >= limit:
+                self._wait_for(lambda: self.held < limit or self._stopped, timeout)
+            return max(limit - self.held, 0)
 
     def in_work(self) -> list[tuple[Origin, float]]:
         """The events in work, and for how many seconds each is."""

@@ -119,9 +119,9 @@ def test_room_is_waited_for() -> None:
     tracker = Tracker()
     records = [record(offset) for offset in range(3)]
     window = tracker.receive(records)[0][1]
-    assert not tracker.wait_room(3, 0.01)
+    assert tracker.wait_room(3, 0.01) == 0
     threading.Timer(0.02, tracker.finish, (window, records[0])).start()
-    assert tracker.wait_room(3, 5)
+    assert tracker.wait_room(3, 5) == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
