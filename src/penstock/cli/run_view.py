@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +13,7 @@ from rich.table import Table
 
 from penstock.cli.log_lines import logged
 from penstock.cli.output import err, out, right, text
+from penstock.cli.repeating import repeated
 from penstock.kafka.offsets import Offsets
 from penstock.spark.queries.vitals import QueryStage, Vitals
 
@@ -92,21 +92,16 @@ def shown(readings: Readings) -> Iterator[None]:
 @contextmanager
 def _lines(readings: Readings) -> Iterator[None]:
     """Print a line for each query whose state changed, and every ten seconds for those that got on."""
-    ended = threading.Event()
     lines = StateLines()
 
     def look() -> None:
-        while not ended.wait(_LOOK_SECONDS):
-            lines.tell(readings(), time.monotonic())
-
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
         lines.tell(readings(), time.monotonic())
+
+    try:
+        with repeated(look, _LOOK_SECONDS):
+            yield
+    finally:
+        look()
 
 
 class StateLines:

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.demo import screen
-from penstock.cli.demo.screen import repeated
 from penstock.cli.output import right
+from penstock.cli.repeating import repeated
 from penstock.config import Settings
 from penstock.errors import TableNotFound, TopicNotFound
 from penstock.kafka.admin import Admin

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -10,6 +9,7 @@ from rich.console import RenderableType
 from rich.live import Live
 
 from penstock.cli.output import out
+from penstock.cli.repeating import repeated
 
 _LINE_SECONDS = 5.0
 
@@ -23,24 +23,6 @@ def shown(draw: Callable[[], RenderableType], line: Callable[[], str]) -> Iterat
         return
     with _lines(line):
         yield
-
-
-@contextmanager
-def repeated(do: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Do something again and again, in a thread, while the block runs."""
-    ended = threading.Event()
-
-    def keep_doing() -> None:
-        while not ended.wait(seconds):
-            do()
-
-    thread = threading.Thread(target=keep_doing, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 @contextmanager

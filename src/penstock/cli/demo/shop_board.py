@@ -14,6 +14,7 @@ from rich.table import Table
 from penstock.cli.demo import screen
 from penstock.cli.demo.shop_sides import TABLES, ShopDatabase, ShopLake
 from penstock.cli.output import right
+from penstock.cli.repeating import repeated
 
 _LOOK_SECONDS = 0.7
 _BAR_WIDTH = 40
@@ -55,6 +56,6 @@ def shown(url: str, lake: ShopLake) -> Iterator[Counts]:
             counts.in_database, counts.in_lake = database.sizes(), lake.sizes()
 
         with screen.shown(counts.board, counts.line):
-            with screen.repeated(look, _LOOK_SECONDS):
+            with repeated(look, _LOOK_SECONDS):
                 yield counts
             look()
