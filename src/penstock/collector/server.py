@@ -22,6 +22,7 @@ from penstock.collector.config import CollectorSettings
 from penstock.collector.one_write import OneWrite
 from penstock.collector.topics import load_topics
 from penstock.config import Settings
+from penstock.config.listening import survive_signals
 
 _KEEP_ALIVE_SECONDS = 30
 _LAST_BYTES_SECONDS = 5
@@ -31,9 +32,7 @@ _NEW_OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 def serve(settings: Settings, collector: CollectorSettings, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT; then take no more, wait for Kafka's word on what was taken, and return."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn raises the signal again after its graceful end, for whoever handled it before: that is nobody's death.
-        signal.signal(number, lambda _number, _frame: None)
+    survive_signals()
     if collector.workers == 1:
         uvicorn.Server(_config(settings, collector)).run([listener])
         return

@@ -1,8 +1,9 @@
-"""Listening on a port that a setting names."""
+"""Listening on a port that a setting names, and ending by a signal."""
 
 from __future__ import annotations
 
 import errno
+import signal
 import socket
 
 from penstock.errors import PortInUse, UsageError
@@ -21,3 +22,12 @@ def listen(host: str, port: int, setting: str) -> socket.socket:
             raise PortInUse(f"port {port} on {host} is in use", hint=hint) from error
         hint = f"--host is an address of this machine, --port (or {setting}) a port that you may open"
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}", hint=hint) from error
+
+
+def survive_signals() -> None:
+    """Let SIGTERM and SIGINT kill nobody: a server handles them itself while it runs.
+
+    uvicorn raises the signal again after its graceful end, for whoever handled it before.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: None)

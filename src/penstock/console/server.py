@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import signal
 import socket
 
 import uvicorn
 
 from penstock.config import Settings
+from penstock.config.listening import survive_signals
 from penstock.console.app import make_app
 
 _MOST_REQUESTS = 100
@@ -19,9 +19,7 @@ _LAST_ANSWERS_SECONDS = 5
 
 def serve(settings: Settings, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT; then finish the answers underway, and return."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn raises the signal again after its graceful end, for whoever handled it before: that is nobody's death.
-        signal.signal(number, lambda _number, _frame: None)
+    survive_signals()
     config = uvicorn.Config(
         make_app(settings),
         http="h11",  # the one that limits how long a request's head may be
