@@ -1,7 +1,15 @@
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from penstock.errors import BrokerUnavailable, BufferFull, KafkaRefused, NotAuthorized, OperationTimedOut, TopicNotFound
+from penstock.errors import (
+    AuthenticationFailed,
+    BrokerUnavailable,
+    BufferFull,
+    KafkaRefused,
+    NotAuthorized,
+    OperationTimedOut,
+    TopicNotFound,
+)
 from penstock.kafka.errors import Right, translate, translated
 
 WRITE = Right("WRITE", "topic", "orders")
@@ -38,6 +46,14 @@ def test_a_refused_connection_is_told_without_librdkafkas_state() -> None:
     error = translate(KafkaError(KafkaError._TRANSPORT, text), "listing topics")
     assert isinstance(error, BrokerUnavailable)
     assert error.message == "listing topics: Connect to ipv4#127.0.0.1:1 failed: Connection refused"
+
+
+def test_a_certificate_that_is_refused_is_told_so_even_as_a_lost_connection() -> None:
+    text = "ssl://localhost:1/bootstrap: error:0A000086:SSL routines::certificate verify failed"
+    error = translate(KafkaError(KafkaError._TRANSPORT, text), "listing topics")
+    assert isinstance(error, AuthenticationFailed)
+    assert error.message == "listing topics: error:0A000086:SSL routines::certificate verify failed"
+    assert "ssl.ca.location" in error.hint
 
 
 def test_a_coordinator_that_moves_is_worth_another_try() -> None:

@@ -102,12 +102,17 @@ def translate(
 
     `needs` lists the rights that the call takes; a refusal names the one that is lacking.
     """
-    kind, hint = _KINDS.get(error.code(), (None, ""))
+    kind, hint = _KINDS.get(KafkaError._SSL if _of_openssl(error) else error.code(), (None, ""))  # noqa: SLF001 - as above
     if kind is None:
         kind = OperationTimedOut if error.retriable() else KafkaRefused
     denied = kind is NotAuthorized and needs
     text = _lacking(error, needs, user) if denied else _CONNECTION_STATE.sub("", error.str().strip())
     return kind(f"{tried}: {text}", hint=hint, kafka_error=error.name(), **details)
+
+
+def _of_openssl(error: KafkaError) -> bool:
+    """Whether OpenSSL speaks: librdkafka hands on what a second handshake says as a lost connection."""
+    return error.code() == KafkaError._TRANSPORT and "SSL routines" in error.str()  # noqa: SLF001 - as above
 
 
 def _lacking(error: KafkaError, needs: Sequence[Right], user: str) -> str:
