@@ -32,6 +32,8 @@ _DEFAULTS: Mapping[str, str] = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Kafka is written through the second version of Spark's sources, which alone reports observed counts.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+    # Java never compiles a method beyond 8000 bytes of code: one of a whole stage would be interpreted for ever.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.sql.streaming.numRecentProgressUpdates": "20",
     # What Spark remembers of past work, for pages that nobody sees: a driver runs for months.
     "spark.sql.ui.retainedExecutions": "10",
