@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 
-from penstock.cli.signals import ends_by_signal
+from penstock.cli.signals import ends_by_signal, stops_by_signal
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +45,20 @@ def test_an_interrupt_that_a_library_made_another_error_of_is_still_one() -> Non
 def test_an_error_without_a_signal_stays_what_it_is() -> None:
     with pytest.raises(TypeError), ends_by_signal():
         raise TypeError("a mistake")
+
+
+def test_the_first_signal_asks_to_stop_and_one_that_comes_with_it_means_the_same() -> None:
+    stop = threading.Event()
+    with stops_by_signal(stop):
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+    assert stop.is_set()
+
+
+def test_a_later_signal_interrupts() -> None:
+    with stops_by_signal(threading.Event()):
+        send(signal.SIGTERM)
+        time.sleep(0.1)
+        with pytest.raises(KeyboardInterrupt):
+            send(signal.SIGTERM)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SAME_SECONDS = 1.0
 
 
 @contextmanager
@@ -32,10 +35,16 @@ def ends_by_signal() -> Iterator[None]:
 
 @contextmanager
 def stops_by_signal(stop: threading.Event) -> Iterator[None]:
-    """Set the event for the first of these signals, so that work in the block ends by itself; the second interrupts."""
+    """Set the event for the first of these signals, so that work in the block ends by itself; a later one interrupts.
+
+    One that follows at once is the same wish: `timeout` sends its signal to a process and then to its group.
+    """
+    first = math.inf
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
+        nonlocal first
+        first = min(first, monotonic())
+        if monotonic() - first > _SAME_SECONDS:
             _interrupt(number, frame)
         stop.set()
 

@@ -33,7 +33,7 @@ from penstock.spark.queries.query import Query, QuerySpec
 from penstock.spark.queries.state import NoState, State
 from penstock.spark.sinks.sink import Batch
 
-MOST_RECORDS = 50_000
+MOST_RECORDS = 100_000
 """One batch takes at most so many messages: its rows pass through the driver's memory."""
 
 

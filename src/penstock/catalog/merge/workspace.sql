@@ -9,6 +9,10 @@ CREATE TEMP TABLE IF NOT EXISTS batch_lineage (
     seen_at timestamptz NOT NULL
 ) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS batch_load (LIKE dataset_load_status) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS batch_written (
+    urn text, cluster text, operation_type text, partition_grain text, partition_expr text, record_count bigint,
+    flow_exec_id bigint, log_time timestamptz
+) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS batch_dataset (
     urn text PRIMARY KEY, first_seen timestamptz NOT NULL
 ) ON COMMIT DELETE ROWS;

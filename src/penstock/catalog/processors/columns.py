@@ -40,11 +40,6 @@ def _at(path: str) -> Column:
     return F.col(".".join(quoted(name) for name in path.split(".")))
 
 
-def metadata(key: str) -> Column:
-    """A value of a Gobblin event's metadata; null if it is missing or empty."""
-    return F.nullif(F.trim(F.try_element_at(F.col("metadata"), F.lit(key))), F.lit(""))
-
-
 def number(text: Column) -> Column:
     """The text as a number; null if it is none."""
     return text.try_cast("long")

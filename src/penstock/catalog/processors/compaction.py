@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cache, cached_property
 from typing import ClassVar, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import (
     first_problem,
-    metadata,
     missing,
     normal_cluster,
     not_a_number,
     number,
     rows,
 )
-from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group
+from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group, told
 from penstock.spark.decoding import KAFKA
 
 NAMESPACE: Final = "compaction.tracking.events"
@@ -25,6 +25,11 @@ COMPLETED: Final = "CompactionCompleted"
 RECORD_COUNTS: Final = "CompactionRecordCounts"
 
 _OUTPUT_PATH = r"^(/\w+/\w+/[\w-]+)/([\w-]+)/(\d+.*)$"
+_PATH_FORM = "/a/b/c/grain/partition"
+_KEYS = (
+    *("clusterIdentifier", "DatasetOutputPath", "datasetUrn", "partition"),
+    *("recordCount", "RegularRecordCount", "LateRecordCount", "dedupeStatus"),
+)
 
 
 class GobblinTrackingCompactionProcessor(Processor):
@@ -48,29 +53,44 @@ class GobblinTrackingCompactionProcessor(Processor):
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
-        is_compaction = (F.col("namespace") == NAMESPACE) & F.col("name").isin(COMPLETED, RECORD_COUNTS)
+        events = told(records, _is_compaction(), *_KEYS)
+        return rows(events.select("*", *self._named).select(*self._row), self.columns)
+
+    @cached_property
+    def _named(self) -> list[Column]:
         is_completed = F.col("name") == COMPLETED
-        path = metadata("DatasetOutputPath")
-        count = F.when(is_completed, metadata("recordCount")).otherwise(metadata("RegularRecordCount"))
-        late = F.when(~is_completed, metadata("LateRecordCount"))
-        cluster = normal_cluster(metadata("clusterIdentifier"), self.clusters)
-        dataset = F.when(is_completed, metadata("datasetUrn")).otherwise(group(path, _OUTPUT_PATH, 1))
-        selected = records.filter(is_compaction).select(
-            cluster.alias("cluster"),
-            dataset.alias("dataset"),
-            F.when(~is_completed, group(path, _OUTPUT_PATH, 2)).alias("partition_type"),
-            F.when(is_completed, metadata("partition")).otherwise(group(path, _OUTPUT_PATH, 3)).alias("partition_name"),
-            number(count).alias("record_count"),
-            number(late).alias("late_record_count"),
-            metadata("dedupeStatus").alias("dedupe_status"),
+        return [
+            normal_cluster(F.col("clusterIdentifier"), self.clusters).alias("cluster"),
+            F.when(is_completed, F.col("datasetUrn")).otherwise(_part(1)).alias("dataset"),
+            F.when(~is_completed, _part(2)).alias("partition_type"),
+            F.when(is_completed, F.col("partition")).otherwise(_part(3)).alias("partition_name"),
+            F.when(is_completed, F.col("recordCount")).otherwise(F.col("RegularRecordCount")).alias("count"),
+            F.when(~is_completed, F.col("LateRecordCount")).alias("late"),
+        ]
+
+    @cached_property
+    def _row(self) -> list[Column]:
+        return [
+            *map(F.col, ("cluster", "dataset", "partition_type", "partition_name")),
+            number(F.col("count")).alias("record_count"),
+            number(F.col("late")).alias("late_record_count"),
+            F.col("dedupeStatus").alias("dedupe_status"),
             *flow_columns("Gobblin"),
             first_problem(
-                missing("clusterIdentifier", cluster),
-                missing("dataset: datasetUrn, or a DatasetOutputPath of the form /a/b/c/grain/partition", dataset),
-                not_a_number("the record count", count),
-                not_a_number("LateRecordCount", late),
+                missing("clusterIdentifier", F.col("cluster")),
+                missing(f"dataset: datasetUrn, or a DatasetOutputPath of the form {_PATH_FORM}", F.col("dataset")),
+                not_a_number("the record count", F.col("count")),
+                not_a_number("LateRecordCount", F.col("late")),
                 flow_problem(),
             ),
-            KAFKA,
-        )
-        return rows(selected, self.columns)
+            F.col(KAFKA),
+        ]
+
+
+@cache
+def _is_compaction() -> Column:
+    return (F.col("namespace") == NAMESPACE) & F.col("name").isin(COMPLETED, RECORD_COUNTS)
+
+
+def _part(index: int) -> Column:
+    return group(F.col("DatasetOutputPath"), _OUTPUT_PATH, index)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from functools import cache, cached_property
 from typing import ClassVar, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import (
     first_problem,
-    metadata,
     missing,
     normal_cluster,
     not_a_number,
     number,
     rows,
 )
-from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem
+from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, told
 from penstock.spark.decoding import KAFKA
 
 NAMESPACE: Final = "gobblin.copy.CopyDataPublisher"
 PUBLISHED: Final = "DatasetPublished"
+
+_KEYS = (
+    *("clusterIdentifier", "datasetUrn", "partition"),
+    *("upstreamTimestamp", "originTimestamp", "SourcePath", "TargetPath"),
+)
 
 
 class GobblinTrackingDistcpNgProcessor(Processor):
@@ -34,26 +39,33 @@ class GobblinTrackingDistcpNgProcessor(Processor):
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
-        is_published = (F.col("namespace") == NAMESPACE) & (F.col("name") == PUBLISHED)
-        cluster = normal_cluster(metadata("clusterIdentifier"), self.clusters)
-        dataset, partition = metadata("datasetUrn"), metadata("partition")
-        selected = records.filter(is_published).select(
+        return rows(told(records, _is_published(), *_KEYS).select(*self._row), self.columns)
+
+    @cached_property
+    def _row(self) -> list[Column]:
+        cluster = normal_cluster(F.col("clusterIdentifier"), self.clusters)
+        dataset, partition = F.col("datasetUrn"), F.col("partition")
+        return [
             cluster.alias("cluster"),
             dataset.alias("dataset"),
             F.lit(None).cast("string").alias("partition_type"),
             F.coalesce(partition, F.lit("")).alias("partition_name"),
-            number(metadata("upstreamTimestamp")).alias("upsteam_timestamp"),
-            number(metadata("originTimestamp")).alias("origin_timestamp"),
-            metadata("SourcePath").alias("source_path"),
-            metadata("TargetPath").alias("target_path"),
+            number(F.col("upstreamTimestamp")).alias("upsteam_timestamp"),
+            number(F.col("originTimestamp")).alias("origin_timestamp"),
+            F.col("SourcePath").alias("source_path"),
+            F.col("TargetPath").alias("target_path"),
             *flow_columns("DistcpNG"),
             first_problem(
                 missing("clusterIdentifier", cluster),
                 missing("datasetUrn", dataset),
-                not_a_number("upstreamTimestamp", metadata("upstreamTimestamp")),
-                not_a_number("originTimestamp", metadata("originTimestamp")),
+                not_a_number("upstreamTimestamp", F.col("upstreamTimestamp")),
+                not_a_number("originTimestamp", F.col("originTimestamp")),
                 flow_problem(),
             ),
-            KAFKA,
-        )
-        return rows(selected, self.columns)
+            F.col(KAFKA),
+        ]
+
+
+@cache
+def _is_published() -> Column:
+    return (F.col("namespace") == NAMESPACE) & (F.col("name") == PUBLISHED)

@@ -10,13 +10,13 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import (
     first_problem,
-    metadata,
     missing,
     normal_cluster,
     not_a_number,
     number,
     rows,
 )
+from penstock.catalog.processors.gobblin import told
 from penstock.spark.decoding import KAFKA
 
 CLASSIFIER: Final = "MetadataFileClassifier"
@@ -29,6 +29,7 @@ _PROPERTIES = {
     "storage": "storage",
     "abstract_path": "abstractPath",
 }
+_KEYS = ("dataset", "modificationTime", "cluster", "owner", "classificationResult", *_PROPERTIES.values())
 
 
 class GobblinTrackingAuditProcessor(Processor):
@@ -38,12 +39,13 @@ class GobblinTrackingAuditProcessor(Processor):
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
-        dataset, modified = metadata("dataset"), metadata("modificationTime")
+        dataset, modified = F.col("dataset"), F.col("modificationTime")
         is_lasting = ~F.coalesce(dataset, F.lit("")).rlike(_TEMPORARY)
-        selected = records.filter((F.col("name") == CLASSIFIER) & is_lasting).select(
-            normal_cluster(metadata("cluster"), self.clusters).alias("cluster"),
+        events = told(records, F.col("name") == CLASSIFIER, *_KEYS)
+        selected = events.filter(is_lasting).select(
+            normal_cluster(F.col("cluster"), self.clusters).alias("cluster"),
             dataset.alias("dataset"),
-            metadata("owner").alias("owner"),
+            F.col("owner").alias("owner"),
             F.to_json(self._properties()).alias("properties"),
             F.floor(number(modified) / F.lit(1000)).alias("source_modified_time"),
             F.col("timestamp").alias("log_event_time"),
@@ -53,6 +55,6 @@ class GobblinTrackingAuditProcessor(Processor):
         return rows(selected, self.columns)
 
     def _properties(self) -> Column:
-        found = F.nullif(metadata("classificationResult"), F.lit("null")).alias("classification")
-        cluster = normal_cluster(metadata("cluster"), self.clusters).alias("cluster")
-        return F.struct(*(metadata(key).alias(name) for name, key in _PROPERTIES.items()), cluster, found)
+        found = F.nullif(F.col("classificationResult"), F.lit("null")).alias("classification")
+        cluster = normal_cluster(F.col("cluster"), self.clusters).alias("cluster")
+        return F.struct(*(F.col(key).alias(name) for name, key in _PROPERTIES.items()), cluster, found)

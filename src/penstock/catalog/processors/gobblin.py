@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
+from collections.abc import Sequence
+from functools import cache
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
-from penstock.catalog.processors.columns import metadata, not_a_number, number
+from penstock.catalog.processors.columns import not_a_number, number
+from penstock.spark.decoding import KAFKA
 
 FLOW_COLUMNS = ("job_context", "project_name", "flow_name", "job_name", "flow_exec_id", "log_event_time")
+_FLOW_KEYS = ("azkabanProjectName", "azkabanFlowId", "azkabanJobId", "azkabanExecId")
+
+
+def told(records: DataFrame, is_wanted: Column, *keys: str) -> DataFrame:
+    """The events that are wanted: name, timestamp, and the values of these keys of their metadata as columns.
+
+    A value that is missing or empty is null. Each is a column, so that Spark looks for it once, however often it is
+    used.
+    """
+    return records.filter(is_wanted).select("name", "timestamp", *_values(keys), KAFKA)
+
+
+@cache
+def _values(keys: Sequence[str]) -> list[Column]:
+    return [_metadata(key).alias(key) for key in (*keys, *_FLOW_KEYS)]
+
+
+def _metadata(key: str) -> Column:
+    return F.nullif(F.trim(F.try_element_at(F.col("metadata"), F.lit(key))), F.lit(""))
 
 
 def flow_columns(context: str) -> list[Column]:
     """Which execution of which flow sent the event; an execution without a number is kept, without one."""
     return [
         F.concat(F.lit(f"{context}:"), F.col("name")).alias("job_context"),
-        metadata("azkabanProjectName").alias("project_name"),
-        metadata("azkabanFlowId").alias("flow_name"),
-        metadata("azkabanJobId").alias("job_name"),
-        number(metadata("azkabanExecId")).alias("flow_exec_id"),
+        F.col("azkabanProjectName").alias("project_name"),
+        F.col("azkabanFlowId").alias("flow_name"),
+        F.col("azkabanJobId").alias("job_name"),
+        number(F.col("azkabanExecId")).alias("flow_exec_id"),
         F.col("timestamp").alias("log_event_time"),
     ]
 
 
 def flow_problem() -> Column:
     """What is wrong with the execution's number."""
-    return not_a_number("azkabanExecId", metadata("azkabanExecId"))
+    return not_a_number("azkabanExecId", F.col("azkabanExecId"))
 
 
 def group(text: Column, pattern: str, index: int) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, cached_property
 from typing import ClassVar, Final
 
 from pyspark.sql import Column, DataFrame
@@ -10,14 +11,13 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import (
     first_problem,
-    metadata,
     missing,
     normal_cluster,
     not_a_number,
     number,
     rows,
 )
-from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group
+from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group, told
 from penstock.spark.decoding import KAFKA
 
 SNAPSHOT: Final = "SnapshotPublished"
@@ -30,6 +30,10 @@ YEAR_2100_MS: Final = 4_102_444_800_000
 _COLO = r"^(\w+)-(\w+)$"
 _VERSION = r"(\d+)-\w+-\d+"
 _VERSION_FOLDER = r"^.*/(\d+-\w+-\d+)/.*$"
+_KEYS = (
+    *("clusterIdentifier", "datasetUrn", "partition", "TargetDirectory", "DatasourceColo"),
+    *("recordCount", "Database", "Table", "Dropdate"),
+)
 
 
 class GobblinTrackingLumosProcessor(Processor):
@@ -51,13 +55,16 @@ class GobblinTrackingLumosProcessor(Processor):
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
-        is_publication = F.col("namespace").isNotNull() & F.col("name").isin(SNAPSHOT, DELTA)
+        return rows(told(records, _is_publication(), *_KEYS).select(*self._row), self.columns)
+
+    @cached_property
+    def _row(self) -> list[Column]:
         is_delta = F.col("name") == DELTA
-        partition, target, colo = metadata("partition"), metadata("TargetDirectory"), metadata("DatasourceColo")
-        cluster = normal_cluster(metadata("clusterIdentifier"), self.clusters)
-        selected = records.filter(is_publication).select(
+        partition, target, colo = F.col("partition"), F.col("TargetDirectory"), F.col("DatasourceColo")
+        cluster = normal_cluster(F.col("clusterIdentifier"), self.clusters)
+        return [
             cluster.alias("cluster"),
-            metadata("datasetUrn").alias("dataset"),
+            F.col("datasetUrn").alias("dataset"),
             F.coalesce(target, F.lit("")).alias("location"),
             F.lit("snapshot").alias("partition_type"),
             F.when(is_delta, group(target, _VERSION_FOLDER, 1)).otherwise(partition).alias("partition_name"),
@@ -65,27 +72,31 @@ class GobblinTrackingLumosProcessor(Processor):
             F.when(is_delta, partition).alias("subpartition_name"),
             data_time(F.when(is_delta, partition).otherwise(target)).alias("max_data_date_epoch3"),
             data_key(partition).alias("max_data_key"),
-            number(metadata("recordCount")).alias("record_count"),
+            number(F.col("recordCount")).alias("record_count"),
             F.coalesce(group(colo, _COLO, 2), colo).alias("source_datacenter"),
             group(colo, _COLO, 1).alias("source_deployment_env"),
-            metadata("Database").alias("source_database"),
-            metadata("Table").alias("source_table"),
+            F.col("Database").alias("source_database"),
+            F.col("Table").alias("source_table"),
             *flow_columns("Lumos"),
             first_problem(
                 missing("clusterIdentifier", cluster),
-                missing("datasetUrn", metadata("datasetUrn")),
-                not_a_number("recordCount", metadata("recordCount")),
-                not_a_number("Dropdate", metadata("Dropdate")),
+                missing("datasetUrn", F.col("datasetUrn")),
+                not_a_number("recordCount", F.col("recordCount")),
+                not_a_number("Dropdate", F.col("Dropdate")),
                 flow_problem(),
             ),
-            KAFKA,
-        )
-        return rows(selected, self.columns)
+            F.col(KAFKA),
+        ]
+
+
+@cache
+def _is_publication() -> Column:
+    return F.col("namespace").isNotNull() & F.col("name").isin(SNAPSHOT, DELTA)
 
 
 def data_time(folder: Column) -> Column:
     """Up to when there is data: Dropdate if that is a time, else the number in the folder's name."""
-    dropped = number(metadata("Dropdate"))
+    dropped = number(F.col("Dropdate"))
     return F.when(_is_time(dropped), dropped).otherwise(F.coalesce(number(group(folder, _VERSION, 1)), dropped))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from dataclasses import dataclass
+from functools import cache, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
@@ -19,20 +20,56 @@ _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 _SAFE = (T.NumericType, T.BooleanType, T.DateType, T.TimestampType, T.TimestampNTZType)
 """What can be neither too large nor no text."""
 
+_SPECIAL = r"[\x00\\\t\n\r]"
+_WHOLE, _PLAIN, _FOUND = "whole", "is_plain", "found"
 _NULL = "\\N"
 _NUL = "has a NUL character, which PostgreSQL does not take"
 
 
 def copy_lines(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """For each row its place in Kafka, and either its line or the problem that keeps it from being one."""
-    types = {name: rows.schema[name].dataType for name in columns}
-    texts = [as_text(F.col(quoted(name)), kind).alias(f"value_{name}") for name, kind in types.items()]
-    place = [F.col(f"{KAFKA}.{name}").alias(name) for name in _PLACE]
-    values = {name: F.col(quoted(f"value_{name}")) for name in columns}
-    found = [value_problem(name, values[name]) for name, kind in types.items() if not isinstance(kind, _SAFE)]
-    checked = rows.select(*texts, PROBLEM, *place).withColumn(PROBLEM, F.coalesce(F.col(PROBLEM), *found))
-    line = F.when(F.col(PROBLEM).isNull(), _line([*values.values(), *(F.col(name).cast("string") for name in _PLACE)]))
-    return checked.select(*_PLACE, PROBLEM, line.alias(LINE))
+    """For each row its place in Kafka, and either its line or the problem that keeps it from being one.
+
+    Nearly every row is plain, which one look at all of its texts tells; only the others are looked at value by value.
+    """
+    schema = rows.schema
+    made = _made(tuple((name, schema[name].dataType) for name in columns))
+    looked_at = rows.select(*made.texts).select("*", made.whole).select("*", made.is_plain)
+    return looked_at.select("*", made.problem).select(*_PLACE, F.col(_FOUND).alias(PROBLEM), made.line)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What lines are made by, step by step: the values as text, a look at all of them, what is wrong, the line."""
+
+    texts: Sequence[Column]
+    whole: Column
+    is_plain: Column
+    problem: Column
+    line: Column
+
+
+@cache
+def _made(types: Sequence[tuple[str, T.DataType]]) -> _Columns:
+    """Made once for rows of these types: that takes longer than a small batch."""
+    texts = [as_text(F.col(quoted(name)), kind).alias(f"value_{name}") for name, kind in types]
+    values = {name: F.col(quoted(f"value_{name}")) for name, _ in types}
+    risky = {name: values[name] for name, kind in types if not isinstance(kind, _SAFE)}
+    found = F.coalesce(F.col(PROBLEM), *(value_problem(name, value) for name, value in risky.items()))
+    fields = [*values.values(), *(F.col(name).cast("string") for name in _PLACE)]
+    line = F.when(F.col(_PLAIN), _line(fields)).otherwise(_line([_escaped(value) for value in fields]))
+    return _Columns(
+        [*texts, F.col(PROBLEM), *(F.col(f"{KAFKA}.{name}").alias(name) for name in _PLACE)],
+        F.concat_ws("|", *risky.values()).alias(_WHOLE),
+        _is_plain().alias(_PLAIN),
+        F.when(F.col(_PLAIN), F.col(PROBLEM)).otherwise(found).alias(_FOUND),
+        F.when(F.col(_FOUND).isNull(), line).alias(LINE),
+    )
+
+
+def _is_plain() -> Column:
+    """Whether a row has nothing that PostgreSQL would not take, nor anything to escape."""
+    whole = F.col(_WHOLE)
+    return F.is_valid_utf8(whole) & (F.octet_length(whole) <= F.lit(MAX_VALUE_BYTES)) & ~whole.rlike(_SPECIAL)
 
 
 def as_text(value: Column, kind: T.DataType) -> Column:
@@ -60,8 +97,7 @@ def value_problem(name: str, text: Column) -> Column:
 
 
 def _line(values: Sequence[Column]) -> Column:
-    each = (F.coalesce(_escaped(value), F.lit(_NULL)) for value in values)
-    return F.concat(F.concat_ws("\t", *each), F.lit("\n"))
+    return F.concat(F.concat_ws("\t", *(F.coalesce(value, F.lit(_NULL)) for value in values)), F.lit("\n"))
 
 
 def _escaped(text: Column) -> Column:

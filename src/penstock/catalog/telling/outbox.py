@@ -44,7 +44,7 @@ class Sender:
         self._change_log = Producer(CHANGE_LOG_TOPIC, change_log_schema(), settings=settings)
         self._platform_event = Producer(PLATFORM_EVENT_TOPIC, platform_event_schema(), settings=settings)
 
-    def send(self, limit: int = 1000) -> int:
+    def send(self, limit: int = 5000) -> int:
         """Send what waits, at most so many changes, and say how many; Transient if Kafka or PostgreSQL is away."""
         with self._database.transaction() as connection:
             if connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK]).fetchone() != (True,):

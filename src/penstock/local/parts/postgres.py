@@ -36,8 +36,8 @@ _SETTINGS = {
     "wal_level": "logical",
     "max_wal_senders": "10",
     "max_replication_slots": "10",
-    "shared_buffers": "64MB",
-    "max_wal_size": "256MB",
+    "shared_buffers": "128MB",
+    "max_wal_size": "1GB",
     "log_line_prefix": "%m [%p] ",
 }
 _HOST_RULES = "".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Final
@@ -46,6 +47,7 @@ class AvroRows:
         self._named_reader = reader
         self._writers = Writers(registry, widths)
         self._reader = reader or newest(registry, subjects)
+        self._plan: _Plan | None = None
         _record(self._reader)
 
     @property
@@ -62,15 +64,12 @@ class AvroRows:
 
     def decode(self, messages: DataFrame) -> DataFrame:
         """As the protocol says."""
-        value = F.col("value")
-        writers = sorted(self._writers.known.values(), key=lambda writer: -len(writer.header))
-        legible = [writer for writer in writers if not readable(writer.schema, self._reader)]
-        parsed = messages.select("*", self._parsed(value, legible).alias(PARSED))
-        return parsed.select("*", self._problem(value, writers).alias(PROBLEM))
+        plan = self._planned()
+        return messages.select("*", plan.parsed).select("*", plan.problem)
 
     def fields(self) -> Sequence[Column]:
         """As the protocol says."""
-        return [F.col(PARSED).getField("row").getField(name).alias(name) for name in _record(self._reader)]
+        return self._planned().fields
 
     def learn(self, messages: DataFrame) -> None:
         """As the protocol says."""
@@ -86,6 +85,22 @@ class AvroRows:
             self._writers.note_unknown(self._writers.learn(_distinct(rest, longer)))
         if self._named_reader is None:
             self._reader = newest(self._writers.registry, self._subjects)
+        self._plan = None
+
+    def _planned(self) -> _Plan:
+        plan = self._plan = self._plan or self._make_plan()
+        return plan
+
+    def _make_plan(self) -> _Plan:
+        value = F.col("value")
+        writers = sorted(self._writers.known.values(), key=lambda writer: -len(writer.header))
+        legible = [writer for writer in writers if not readable(writer.schema, self._reader)]
+        row = F.col(PARSED).getField("row")
+        return _Plan(
+            self._parsed(value, legible).alias(PARSED),
+            self._problem(value, writers).alias(PROBLEM),
+            [row.getField(name).alias(name) for name in _record(self._reader)],
+        )
 
     def _parsed(self, value: Column, writers: Sequence[Writer]) -> Column:
         """The record and the mark behind it, by the writer whose header the message has; null without one."""
@@ -120,6 +135,15 @@ class AvroRows:
         found = self._session.range(0).select(nothing).schema[PARSED].dataType
         assert isinstance(found, T.StructType)  # noqa: S101 - as above
         return found
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The columns that decode; they take longer to make than a small batch does, so they are kept until `learn`."""
+
+    parsed: Column
+    problem: Column
+    fields: Sequence[Column]
 
 
 def _decoded(body: Column, writer: Schema, reader: Schema) -> Column:

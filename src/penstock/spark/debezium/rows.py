@@ -48,15 +48,14 @@ class DebeziumRows:
 
     def decode(self, messages: DataFrame) -> DataFrame:
         """As the protocol says."""
-        printed = messages.withColumn(_PRINT, fingerprint(F.col("key"), F.col("value")))
-        is_change = F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*self._no_changes)
-        plan = self._plan = self._plan or self._planned()
-        read = printed.filter(is_change).select("*", *plan.reads)
+        plan = self._planned()
+        printed = messages.select("*", plan.print)
+        read = printed.filter(plan.is_change).select("*", *plan.reads)
         return read.select("*", *plan.images).select(*MESSAGE_COLUMNS, plan.parsed, plan.problem)
 
     def fields(self) -> Sequence[Column]:
         """As the protocol says."""
-        return [F.col(PARSED).getField(name).alias(name) for name in self.schema.names]
+        return self._planned().fields
 
     def learn(self, messages: DataFrame) -> None:
         """As the protocol says."""
@@ -100,12 +99,19 @@ class DebeziumRows:
         return united(shape.columns() for shape in self._rows())
 
     def _planned(self) -> _Plan:
+        plan = self._plan = self._plan or self._make_plan()
+        return plan
+
+    def _make_plan(self) -> _Plan:
         shapes = self._rows()
         return _Plan(
+            fingerprint(F.col("key"), F.col("value")).alias(_PRINT),
+            F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*self._no_changes),
             [F.when(self._is_of(shape), shape.read()).alias(shape.read_column) for shape in shapes],
             [F.when(self._is_of(shape), shape.image()).alias(shape.image_column) for shape in shapes],
             self._parsed(shapes).alias(PARSED),
             self._problem(shapes).alias(PROBLEM),
+            [F.col(PARSED).getField(name).alias(name) for name in self.schema.names],
         )
 
     def _parsed(self, shapes: Sequence[ShapeRows]) -> Column:
@@ -126,12 +132,15 @@ class DebeziumRows:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The columns that decode: to read each shape once, to take the row's image, then row and problem.
+    """The columns that decode: to tell shapes apart, read each once, take the row's image, then row and problem.
 
     They cost more to make than to run on a small batch, so they are kept until a shape is learnt.
     """
 
+    print: Column
+    is_change: Column
     reads: Sequence[Column]
     images: Sequence[Column]
     parsed: Column
     problem: Column
+    fields: Sequence[Column]
