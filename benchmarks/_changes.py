@@ -30,14 +30,14 @@ ENVELOPE = json.loads(Path(__file__).with_name("orders.avsc").read_text(encoding
 class Orders:
     """Writes changes of the table `orders`; positions in the database's log go up with every change."""
 
-    def __init__(self, settings: Settings, topic: str) -> None:
+    def __init__(self, settings: Settings, topic: str, first_place: int = 1_000_000) -> None:
         registry = connect_registry(settings)
         self._ids = {
             name: registry.register(f"{topic}-{name}", Schema.from_text(json.dumps(schema))).schema_id
             for name, schema in (("key", KEY), ("value", ENVELOPE))
         }
         self._schemas = {name: fastavro.parse_schema(schema) for name, schema in (("key", KEY), ("value", ENVELOPE))}
-        self._places = itertools.count(1_000_000, 100)
+        self._places = itertools.count(first_place, 100)
 
     def insert(self, number: int) -> Message:
         """A new row."""

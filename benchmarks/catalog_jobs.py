@@ -118,7 +118,7 @@ def counts(database: Database, topic: str, wanted: int) -> Iterator[int]:
     """How many events are merged, each time that there are more, until all are; an index tells without counting."""
     last, give_up = 0, time.monotonic() + START_SECONDS
     end = f"SELECT max(kafka_offset) FROM {COMPACTION} WHERE kafka_topic = '{topic}' AND kafka_partition = number"  # noqa: S608 - the benchmark's own
-    query = f"SELECT sum(coalesce(({end}), -1) + 1) FROM generate_series(0, {PARTITIONS - 1}) AS number"  # noqa: S608 - as above
+    query = f"SELECT sum(coalesce(({end}), -1) + 1)::bigint FROM generate_series(0, {PARTITIONS - 1}) AS number"  # noqa: S608 - as above
     while last < wanted:
         [(count,)] = answer(database, query)
         if count > last:

@@ -41,6 +41,10 @@ LOG_SECONDS_GOAL, MIRROR_SECONDS_GOAL = 4.0, 15.0
 PARTITIONS = 4
 BATCH = 100_000
 GROWTH_BATCH = 10_000
+WARMING_BATCHES = 5
+MIRRORED_FROM = 100_000_000_000
+"""A place in the database's log behind all of the batches that warm up."""
+
 DIFFERENT = 20_000
 
 
@@ -96,11 +100,13 @@ def log(bench: Bench) -> int:
 
 
 def mirror(bench: Bench) -> int:
-    """The mirror's rate, while batches of a busy table come one after the other."""
+    """The mirror's rate, while batches of a busy table come one after the other and Java has warmed up."""
     print(f"  {MIRRORED:,} changes of a table of {ROWS:,} rows, in batches of {BATCH:,}")
     target = BenchMirror(bench, ROWS)
+    for _ in range(WARMING_BATCHES):
+        target.change(GROWTH_BATCH)
     with own_topic(bench.settings, PARTITIONS) as topic:
-        send(bench.settings, topic, traffic(Orders(bench.settings, topic), MIRRORED, ROWS))
+        send(bench.settings, topic, traffic(Orders(bench.settings, topic, MIRRORED_FROM), MIRRORED, ROWS))
         began = time.perf_counter()
         bench.run(pipeline(bench, topic, target.table.name, "mirror", max_records=BATCH))
         rate = MIRRORED / (time.perf_counter() - began)

@@ -19,6 +19,10 @@ PROBLEM: Final = "problem"
 PARSED: Final = "parsed"
 """The column that a decoder keeps its result in."""
 
+MOST_STRANGE: Final = 10_000
+"""How many messages of schemas not seen before `learn` looks at: more of them are learnt when the batch is tried again,
+and nearly always the first ones tell all."""
+
 
 class Decoder(Protocol):
     """Turns messages into rows by expressions of the JVM alone.
@@ -41,7 +45,7 @@ class Decoder(Protocol):
         ...
 
     def learn(self, messages: DataFrame) -> None:
-        """Find out about schemas that these messages have and that were not seen before."""
+        """Find out about schemas of these messages that were not seen before: of one of them at least."""
         ...
 
 

@@ -60,6 +60,8 @@ _DELTA_DEFAULTS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.snapshotPartitions": "2",
+    # What we merge is made and kept before, so Delta need not make a copy of it.
+    "spark.databricks.delta.merge.materializeSource": "none",
 }
 
 

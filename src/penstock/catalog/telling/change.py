@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 PENSTOCK = "urn:li:corpuser:penstock"
@@ -27,7 +28,7 @@ class Change:
     event_time: datetime
     actor: str | None = None
 
-    @property
+    @cached_property
     def stamp(self) -> dict[str, Any]:
         """When, in milliseconds, and by whom."""
         return {"time": round(self.event_time.timestamp() * 1000), "actor": as_urn("owner", self.actor or PENSTOCK)}

@@ -18,7 +18,7 @@ from penstock.schemas.avro.emit import to_json
 from penstock.schemas.avro.model import RecordType, type_name
 from penstock.spark.avro.marked import is_whole, marked_record
 from penstock.spark.avro.writers import MOST_IDS, Writer, Writers, newest, readable
-from penstock.spark.decoding import PARSED, PROBLEM, problem
+from penstock.spark.decoding import MOST_STRANGE, PARSED, PROBLEM, problem
 from penstock.spark.failures import UNKNOWN_SCHEMA
 
 _INT, _LONG, _UUID = IdWidth.INT.body, IdWidth.LONG.body, IdWidth.UUID.body
@@ -185,5 +185,5 @@ def _shown(value: Column) -> Column:
 
 
 def _distinct(messages: DataFrame, beginning: Column) -> list[bytes]:
-    found = messages.select(beginning.alias("beginning")).distinct().limit(MOST_IDS + 1)
+    found = messages.limit(MOST_STRANGE).select(beginning.alias("beginning")).distinct().limit(MOST_IDS + 1)
     return [bytes(row["beginning"]) for row in found.collect()]

@@ -20,6 +20,7 @@ from penstock.spark.changes.order import ORDER, is_newer, order
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
+from penstock.spark.kept import kept
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch
@@ -51,13 +52,10 @@ class HistorySink:
 
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
         """As the protocol says."""
-        changes = formed.persist()
-        try:
+        with kept(formed) as changes:
             facts = facts_of(changes)
             if facts.changes:
                 self._table.apply(lambda: self._take(changes, facts))
-        finally:
-            changes.unpersist()
 
     def _take(self, changes: DataFrame, facts: Facts) -> None:
         if not facts.keys:
@@ -82,8 +80,9 @@ class HistorySink:
             new = new.unionByName(self._truncations(changes, new, facts), allowMissingColumns=True)
         stored = self._open_versions(new, facts.keys)
         events = new.withColumn(_STORED, F.lit(False)).unionByName(stored, allowMissingColumns=True)
-        versions(events, facts).createOrReplaceTempView(_VERSIONS)
-        changes.sparkSession.sql(self._statement(facts.keys))
+        with kept(versions(events, facts)) as made:
+            made.createOrReplaceTempView(_VERSIONS)
+            changes.sparkSession.sql(self._statement(facts.keys))
 
     def _truncations(self, changes: DataFrame, new: DataFrame, facts: Facts) -> DataFrame:
         """A deletion of every row that is older than the truncate."""

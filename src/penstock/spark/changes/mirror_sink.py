@@ -28,6 +28,7 @@ from penstock.spark.changes.order import is_newer
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
+from penstock.spark.kept import kept
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch
@@ -65,13 +66,10 @@ class MirrorSink:
 
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
         """As the protocol says."""
-        changes = formed.persist()
-        try:
+        with kept(formed) as changes:
             facts = facts_of(changes)
             if facts.changes:
                 self._table.apply(lambda: self._apply(changes, facts))
-        finally:
-            changes.unpersist()
 
     def _apply(self, changes: DataFrame, facts: Facts) -> None:
         if facts.truncated is not None:
@@ -81,13 +79,10 @@ class MirrorSink:
             refuse_keyless(rows, self._table.table.name)
             return
         fitted = self._table.fitted(self._marked(last_of_each(rows, facts)))
-        last = self._memory.without_stale(fitted, facts).persist()
-        try:
+        with kept(self._memory.without_stale(fitted, facts)) as last:
             if self._deletes == "hard" and facts.deletes:
                 self._memory.note(last, facts)
             self._merge(last, facts)
-        finally:
-            last.unpersist()
 
     def _marked(self, last: DataFrame) -> DataFrame:
         """Where deleted rows stay, a column says which they are."""

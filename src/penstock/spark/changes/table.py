@@ -6,6 +6,7 @@ that does not fit gets a column of its own beside the old one (`price__string`).
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import TableChanged
 from penstock.spark.debezium.columns import placed, wider
+from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
@@ -25,6 +27,7 @@ from penstock.spark.lake.evolution import nullable
 from penstock.spark.lake.table import LakeTable
 
 _TRIES: Final = 5
+_MOST_INDEXED: Final = 32
 _log = logging.getLogger(__name__)
 _PROPERTIES: Final[Mapping[str, str]] = {
     "delta.enableDeletionVectors": "true",
@@ -53,6 +56,19 @@ def evolution(table: T.StructType, rows: T.StructType) -> Evolution:
         elif (wide := wider(known[name], kind)) is not None and wide != known[name]:
             widened[name] = wide
     return Evolution(names, added, widened)
+
+
+def own_columns(schema: T.StructType) -> int:
+    """How many columns Delta keeps the range of, file by file: those of the table itself, as it counts them.
+
+    What is told of the change stands behind them, and would cost as much again with every file written.
+    """
+    own = itertools.takewhile(lambda field: field.name != CDC, schema.fields)
+    return min(_MOST_INDEXED, sum(_leaves(field.dataType) for field in own))
+
+
+def _leaves(kind: T.DataType) -> int:
+    return sum(_leaves(field.dataType) for field in kind.fields) if isinstance(kind, T.StructType) else 1
 
 
 class ChangeTable:
@@ -108,7 +124,8 @@ class ChangeTable:
         columns = ", ".join(
             f"{quoted(field.name)} {nullable(field.dataType).simpleString()}" for field in schema.fields
         )
-        properties = ", ".join(f"'{name}' = '{value}'" for name, value in _PROPERTIES.items())
+        found = {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": str(own_columns(schema))}
+        properties = ", ".join(f"'{name}' = '{value}'" for name, value in found.items())
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.path} ({columns}) USING delta TBLPROPERTIES ({properties})")
         return self._load(session)
 

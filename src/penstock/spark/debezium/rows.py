@@ -16,7 +16,7 @@ from penstock.spark.debezium.columns import united
 from penstock.spark.debezium.shape_rows import CDC, CDC_TYPE, ShapeRows
 from penstock.spark.debezium.shapes import Shape, ShapeReader, fingerprint
 from penstock.spark.debezium.values import PLACEHOLDER
-from penstock.spark.decoding import MESSAGE_COLUMNS, PARSED, PROBLEM, problem
+from penstock.spark.decoding import MESSAGE_COLUMNS, MOST_STRANGE, PARSED, PROBLEM, problem
 from penstock.spark.failures import UNKNOWN_SCHEMA
 
 _PRINT: Final = "_print"
@@ -61,7 +61,7 @@ class DebeziumRows:
         """As the protocol says."""
         known = [*self._prints, *self._no_changes, *self._hopeless]
         printed = messages.select("key", "value", fingerprint(F.col("key"), F.col("value")).alias(_PRINT))
-        strange = printed.filter(F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*known))
+        strange = printed.filter(F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*known)).limit(MOST_STRANGE)
         samples = strange.groupBy(_PRINT).agg(F.first(F.struct("key", "value")).alias("sample"))
         for number, (key, value) in samples.limit(_MOST_SHAPES).collect():
             self._learn(number, bytes(key) if key is not None else None, bytes(value))
