@@ -35,6 +35,9 @@ from penstock.spark.queries.vitals import LastBatch
 from penstock.spark.sinks.sink import Batch
 
 _LOOK_SECONDS = 0.05
+_POOL = "spark.scheduler.pool"
+"""Jobs of one pool run in turn, pools side by side; a query has the pool of the thread that began it."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -134,6 +137,7 @@ class Query:
     def _begin(self, start: Position) -> None:
         self._checkpoint = Path(tempfile.mkdtemp(prefix="penstock-checkpoint-"))
         trigger = self.spec.trigger
+        self._session.sparkContext.setLocalProperty(_POOL, self.spec.name)
         with spark_failures(f"starting {self.spec.name}"):
             stream = read_stream(self._session, self.spec.source, start.offsets)
             writing = stream.writeStream.queryName(self.spec.name).foreachBatch(self._on_batch)
