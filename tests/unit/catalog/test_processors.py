@@ -297,6 +297,24 @@ def test_an_execution_has_the_urns_of_what_it_read_and_wrote(spark: SparkSession
     assert nameless["problem"] == "the event has no jobExecution.executionId or executionGuid"
 
 
+def test_datasets_of_an_execution_may_have_their_urns_alone(spark: SparkSession) -> None:
+    execution = "jobExecution struct<name: string, executionId: bigint, executionGuid: string>"
+    schema = (
+        f"{HEADER}, application struct<name: string>, {execution}, inputDatasetList array<struct<datasetUrn: string>>"
+    )
+    given = "urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)"
+    record = {
+        "auditHeader": (5, "s", "i", "a"),
+        "application": ("azkaban",),
+        "jobExecution": ("j", None, "guid-1"),
+        "inputDatasetList": [(given,), ("/no/urn",)],
+    }
+    [row] = transformed(JobExecutionLineageProcessor(), frame(spark, f"{schema}, {KAFKA_TYPE}", record))
+    assert json.loads(row["input_datasets"])[0] == given
+    assert json.loads(row["output_datasets"]) == []
+    assert row["execution_id"] == "guid-1"
+
+
 class Doubling(RecordProcessor):
     columns: ClassVar = ("name", "twice")
 

@@ -1,0 +1,223 @@
+"""A database works while Connect, the driver, the broker and the database itself are killed with -9: in the end its
+mirrors are the same as its tables, and its history has every version without gaps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml
+from deltalake import DeltaTable
+
+from penstock.cli.own_stack import client_environment
+from penstock.config import Settings
+from penstock.connect.captures import add_capture, wait_until_streaming
+from penstock.connect.client import ConnectClient, ConnectorName
+from penstock.connect.debezium import Capture
+from penstock.errors import ConnectorFailed, LocalError, Transient
+from penstock.local.stack import Stack, StackOptions
+from tests.cdc_fixtures import run
+from tests.conftest import local_settings
+from tests.faults.change_workload import SCHEMA, TABLES, Workload
+from tests.faults.conftest import ROUNDS
+from tests.faults.test_driver_kill import QUICK_START, driver, kill
+
+NAME = ConnectorName("works")
+FULL_KILLS = 20
+VICTIMS = ("connect", "kafka", "postgres", "driver")
+SECONDS_TO_AGREE = 300
+OWN = {"_cdc", "_valid_from", "_valid_to", "_op"}
+KEYS = {"things": ("id",), "orders": ("customer", "number"), "notes": ("id",)}
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Shop:
+    """The systems, the directory of the pipeline and its lake, what was killed, and restarts of connectors by hand."""
+
+    stack: Stack
+    directory: Path
+    settings: Settings
+    url: str
+    restarts: int = 0
+    killed: Counter[str] = field(default_factory=Counter)
+
+    def capture(self) -> None:
+        with ConnectClient(self.settings) as client:
+            fast = {"poll.interval.ms": "100", "retriable.restart.connector.wait.ms": "1000"}
+            add_capture(client, self.settings, Capture(NAME, ("public.*",)), self.url, fast)
+        self.wait_for_changes()
+
+    def wait_for_changes(self) -> None:
+        """Wait until changes flow; a connector that gave up is restarted, as its owner would."""
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                with ConnectClient(self.settings) as client:
+                    return wait_until_streaming(client, NAME, self.url, 60)
+            except ConnectorFailed:
+                with ConnectClient(self.settings) as client:
+                    client.restart(NAME)
+                self.restarts += 1
+            except Transient:
+                assert time.monotonic() < deadline
+                time.sleep(0.5)
+
+    def kill(self, victim: str) -> None:
+        self.killed[victim] += 1
+        self.stack.kill(victim)
+        time.sleep(random.uniform(0, 2))  # noqa: S311 - any moment will do
+        self._restart(victim)
+
+    def _restart(self, part: str) -> None:
+        """Start a part again; what is left of a killed server may stand in its way for a moment."""
+        for _ in range(20):
+            try:
+                return self.stack.restart(part)
+            except LocalError:
+                time.sleep(0.5)
+        return self.stack.restart(part)
+
+    def rows(self, table: str) -> list[Row]:
+        path = self.directory / "lake" / table
+        if not DeltaTable.is_deltatable(str(path)):
+            return []
+        return pa.RecordBatchReader.from_stream(DeltaTable(str(path)).scan()).read_all().to_pylist()
+
+
+def pipeline() -> dict[str, object]:
+    source = {"type": "kafka", "config": {"pattern": f"{NAME}\\.public\\.", "format": "debezium"}}
+    sinks = [
+        {"type": "lake", "config": {"table": f"{mode}/{{table}}", "mode": mode}, "trigger": "1 second"}
+        for mode in ("mirror", "history")
+    ]
+    conf = {"spark.driver.memory": "1g", **QUICK_START}
+    return {"name": str(NAME), "source": source, "sinks": sinks, "spark": {"master": "local[2]", "conf": conf}}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    with Stack(StackOptions(cdc=True), local_settings(tmp_path / "data")) as stack:
+        settings = stack.settings()
+        base = settings.database.get_secret_value()
+        run(base, "CREATE DATABASE works")
+        url = f"{base.rpartition('/')[0]}/works"
+        run(url, *SCHEMA)
+        (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(pipeline()))
+        yield Shop(stack, tmp_path, settings, url)
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(not ROUNDS, reason="six queries that start cold take minutes: `make faults` runs it")
+def test_mirrors_and_histories_are_right_whatever_dies(shop: Shop, rounds: int, tell: Callable[[str], None]) -> None:
+    seed = int(os.environ.get("SEED", time.time_ns() % 10**6))
+    chance = random.Random(seed)  # noqa: S311 - any order will do, as long as it can be repeated
+    victims = chance.choices(VICTIMS, k=FULL_KILLS * rounds)
+    began = time.monotonic()
+    shop.capture()
+    with Workload(shop.url, seed) as work:
+        work_through(shop, victims, chance)
+    with driver(shop.directory, shop.settings):
+        shop.wait_for_changes()
+        wait_for_tables(shop)
+        agreed = verified(shop)
+        wait_for_history(shop)
+    tell(
+        f"seed {seed}: killed {dict(shop.killed)} while {sum(work.done.values()):,} transactions ran in "
+        f"{time.monotonic() - began:.0f} s: {agreed}; connectors restarted by hand: {shop.restarts}"
+    )
+    for table in TABLES:
+        assert_without_gaps(shop.rows(f"history/{table}"), KEYS[table])
+
+
+def work_through(shop: Shop, victims: list[str], chance: random.Random) -> None:
+    """Let drivers follow one after the other, and kill what is to be killed on the way."""
+    left = list(victims)
+    while left:
+        shop.wait_for_changes()
+        with driver(shop.directory, shop.settings) as process:
+            wait_for_rows(shop, process)
+            while left and process.poll() is None:
+                victim = left.pop(0)
+                time.sleep(chance.uniform(0.5, 4))
+                if victim == "driver":
+                    shop.killed[victim] += 1
+                    kill(process, with_java=chance.random() < 0.5)
+                else:
+                    shop.kill(victim)
+
+
+def wait_for_rows(shop: Shop, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a driver has written something: before that, there is little to break."""
+    before = versions(shop)
+    give_up = time.monotonic() + SECONDS_TO_AGREE
+    while versions(shop) <= before:
+        assert process.poll() is None, (shop.directory / "log").read_text()
+        assert time.monotonic() < give_up, (shop.directory / "log").read_text()
+        time.sleep(0.3)
+
+
+def wait_for_tables(shop: Shop) -> None:
+    """Wait until every table is in the lake: `cdc verify` has patience with rows, not with a table that is missing."""
+    give_up = time.monotonic() + SECONDS_TO_AGREE
+    while not all(DeltaTable.is_deltatable(str(shop.directory / "lake" / "mirror" / table)) for table in TABLES):
+        assert time.monotonic() < give_up, (shop.directory / "log").read_text()
+        time.sleep(1)
+
+
+def versions(shop: Shop) -> int:
+    return len(list(shop.directory.glob("lake/*/*/_delta_log/*.json")))
+
+
+def verified(shop: Shop) -> str:
+    """What `penstock cdc verify` says once the mirrors have caught up."""
+    command = [sys.executable, "-m", "penstock", "cdc", "verify", NAME, "--mirror", "mirror/{table}", "--json"]
+    command += ["--wait", str(SECONDS_TO_AGREE)]
+    environment = client_environment(shop.settings)
+    ended = subprocess.run(command, cwd=shop.directory, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}\n{(shop.directory / 'log').read_text()[-4000:]}"
+    verdicts = json.loads(ended.stdout)
+    assert {verdict["table"] for verdict in verdicts} == {f"public.{table}" for table in TABLES}
+    return ", ".join(f"{verdict['table']} {verdict['equal']:,} rows equal, 0 different" for verdict in verdicts)
+
+
+def wait_for_history(shop: Shop) -> None:
+    """The open versions are the rows of the mirror, once both have read everything."""
+    give_up = time.monotonic() + SECONDS_TO_AGREE
+    for table in TABLES:
+        while (now := state_of(shop.rows(f"history/{table}"))) != (mirror := state_of(shop.rows(f"mirror/{table}"))):
+            assert time.monotonic() < give_up, (table, sorted(now - mirror)[:3], sorted(mirror - now)[:3])
+            time.sleep(1)
+
+
+def state_of(rows: list[Row]) -> set[str]:
+    """The rows that are there, each as text; a version that has ended, or of a deletion, is not."""
+    there = (row for row in rows if row.get("_valid_to") is None and row.get("_op") not in {"d", "t"})
+    return {repr(sorted((name, value) for name, value in row.items() if name not in OWN)) for row in there}
+
+
+def assert_without_gaps(history: list[Row], keys: tuple[str, ...]) -> None:
+    """The versions of each row follow each other, and one of them is open."""
+    by_key: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in history:
+        by_key[tuple(row[key] for key in keys)].append(row)
+    for key, versions in by_key.items():
+        assert sum(row["_valid_to"] is None for row in versions) == 1, key
+        ordered = sorted(versions, key=lambda row: (row["_valid_to"] is None, row["_valid_from"], row["_valid_to"]))
+        for earlier, later in pairwise(ordered):
+            assert earlier["_valid_to"] == later["_valid_from"], key
