@@ -6,12 +6,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-import msgspec
 import psycopg
 from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, TupleRow, dict_row
-from psycopg.types.json import set_json_loads
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from penstock.catalog.errors import RowRefused
@@ -144,7 +142,6 @@ def streamed(connection: Connection, query: str, parameters: Parameters = ()) ->
 def _configure(connection: Connection) -> None:
     connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(SCHEMA)))
     connection.execute("SET timezone = 'UTC'")
-    set_json_loads(msgspec.json.decode, connection)
     connection.execute("SET temp_buffers = '32MB'")  # a batch on its way through the merge stays in memory
     connection.commit()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,17 +22,12 @@ from penstock.spark.queries.runner import Runner
 _CONNECTIONS = 8
 """Batches of many topics take turns: merges do so anyway."""
 
-_TURN_SECONDS = 0.0005
-"""How long a Python thread keeps the others waiting: by default 5 ms, too long for the many short calls of a batch to
-Java while changes are told beside it."""
-
 _PATIENCE_SECONDS = 5.0
 """So long a look at the jobs may hold up the runner, which has heartbeats to send and signals to obey."""
 
 
 def run(wanted: Sequence[str], chosen: Settings) -> int:
     """Run the jobs until told to stop, or until all of them have failed; the exit code."""
-    sys.setswitchinterval(_TURN_SECONDS)
     hasty = chosen.model_copy(update={"timeout": min(chosen.timeout, _PATIENCE_SECONDS)})
     with Database(chosen, size=_CONNECTIONS) as database, Database(hasty, size=1) as looking:
         require_jobs(looking, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar, Final
 
 from pyspark.sql import Column, DataFrame
@@ -39,10 +40,14 @@ class GobblinTrackingAuditProcessor(Processor):
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
+        is_lasting = ~F.coalesce(F.col("dataset"), F.lit("")).rlike(_TEMPORARY)
+        events = told(records, F.col("name") == CLASSIFIER, *_KEYS).filter(is_lasting)
+        return rows(events.select(*self._row), self.columns)
+
+    @cached_property
+    def _row(self) -> list[Column]:
         dataset, modified = F.col("dataset"), F.col("modificationTime")
-        is_lasting = ~F.coalesce(dataset, F.lit("")).rlike(_TEMPORARY)
-        events = told(records, F.col("name") == CLASSIFIER, *_KEYS)
-        selected = events.filter(is_lasting).select(
+        return [
             normal_cluster(F.col("cluster"), self.clusters).alias("cluster"),
             dataset.alias("dataset"),
             F.col("owner").alias("owner"),
@@ -50,9 +55,8 @@ class GobblinTrackingAuditProcessor(Processor):
             F.floor(number(modified) / F.lit(1000)).alias("source_modified_time"),
             F.col("timestamp").alias("log_event_time"),
             first_problem(missing("dataset", dataset), not_a_number("modificationTime", modified)),
-            KAFKA,
-        )
-        return rows(selected, self.columns)
+            F.col(KAFKA),
+        ]
 
     def _properties(self) -> Column:
         found = F.nullif(F.col("classificationResult"), F.lit("null")).alias("classification")

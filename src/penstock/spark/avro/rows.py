@@ -17,7 +17,7 @@ from penstock.schemas import IdWidth, Schema, SchemaRegistry
 from penstock.schemas.avro.emit import to_json
 from penstock.schemas.avro.model import RecordType, type_name
 from penstock.spark.avro.marked import is_whole, marked_record
-from penstock.spark.avro.writers import MOST_IDS, Writer, Writers, newest, readable
+from penstock.spark.avro.writers import Writer, Writers, newest, readable
 from penstock.spark.decoding import MOST_STRANGE, PARSED, PROBLEM, problem
 from penstock.spark.failures import UNKNOWN_SCHEMA
 
@@ -73,6 +73,7 @@ class AvroRows:
 
     def learn(self, messages: DataFrame) -> None:
         """As the protocol says."""
+        self._plan = None
         value = F.col("value")
         seen = [*self._writers.known, *self._writers.unknown()]
         strange = messages.filter(_claims_schema(value) & ~_begins_with(value, seen)).select("value")
@@ -85,7 +86,6 @@ class AvroRows:
             self._writers.note_unknown(self._writers.learn(_distinct(rest, longer)))
         if self._named_reader is None:
             self._reader = newest(self._writers.registry, self._subjects)
-        self._plan = None
 
     def _planned(self) -> _Plan:
         plan = self._plan = self._plan or self._make_plan()
@@ -185,5 +185,5 @@ def _shown(value: Column) -> Column:
 
 
 def _distinct(messages: DataFrame, beginning: Column) -> list[bytes]:
-    found = messages.limit(MOST_STRANGE).select(beginning.alias("beginning")).distinct().limit(MOST_IDS + 1)
+    found = messages.limit(MOST_STRANGE).select(beginning.alias("beginning")).distinct()
     return [bytes(row["beginning"]) for row in found.collect()]
