@@ -53,10 +53,10 @@ def add(
     """
     chosen, capture = settings(), Capture(ConnectorName(name), table_patterns(tables), values)
     with ConnectClient(chosen) as client:
-        notes = add_capture(client, chosen, capture, database, pairs(given))
-        _show_notes(notes)
+        added = add_capture(client, chosen, capture, database, pairs(given))
+        _show_notes(added.notes)
         if wait:
-            wait_until_streaming(client, capture.name, database, wait)
+            wait_until_streaming(client, capture.name, database, wait, added.former_reader)
         status = capture_status(client, capture.name, database)
     out.print(f"[bold]{text(name)}[/] {_condition(status)}: {counted(len(status.tables), 'table')}")
     _show_topics(name, patience=_TOPIC_SECONDS)
@@ -191,9 +191,10 @@ def restart(
     Example: penstock cdc restart shop
     """
     with ConnectClient(settings()) as client:
+        former_reader = capture_status(client, ConnectorName(name), database).reader if wait else None
         client.restart(ConnectorName(name))
         if wait:
-            wait_until_streaming(client, ConnectorName(name), database, wait)
+            wait_until_streaming(client, ConnectorName(name), database, wait, former_reader)
     out.print(f"restarted {text(name)}")
 
 

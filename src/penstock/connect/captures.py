@@ -15,7 +15,14 @@ from penstock.connect.facts import Finding, Wanted, findings
 from penstock.connect.patterns import from_regular_expressions, is_meant
 from penstock.connect.postgres import Postgres, Slot, connect
 from penstock.connect.state import ConnectorState
-from penstock.errors import ConnectorFailed, ConnectRefused, DatabaseUnfit, OperationTimedOut, UsageError
+from penstock.errors import (
+    ConnectorFailed,
+    ConnectorNotFound,
+    ConnectRefused,
+    DatabaseUnfit,
+    OperationTimedOut,
+    UsageError,
+)
 
 Report = Callable[[str], None]
 
@@ -38,22 +45,36 @@ class CaptureStatus:
         """Whether changes flow: the connector runs, and reads its slot if the database has one."""
         return self.connector.is_running and (self.slot is None or self.slot.streams)
 
+    @property
+    def reader(self) -> int | None:
+        """The process of the database that serves the connector, where there is one."""
+        return self.slot.reader if self.slot else None
+
+
+@dataclass(frozen=True)
+class Added:
+    """What one should know of the database, and the reader that the connector had with other settings before."""
+
+    notes: list[Finding]
+    former_reader: int | None = None
+
 
 def add_capture(
     client: ConnectClient, settings: Settings, capture: Capture, url: str, given: ConnectorSettings
-) -> list[Finding]:
-    """Check the database and register the connector; gives back what one should know of the database.
+) -> Added:
+    """Check the database and register the connector.
 
     The same call again changes nothing, or gives the connector its new settings.
     """
     if not is_postgres(url):
         _register(client, capture, other_settings(capture, url, settings, given))
-        return []
+        return Added([])
     with connect(url) as database:
         wanted = postgres_settings(capture, database.address, settings, given)
         notes = check_database(database, capture, wanted)
+        slot = database.slot(wanted["slot.name"]) if _differs(client, capture.name, wanted) else None
     _register(client, capture, wanted)
-    return notes
+    return Added(notes, slot.reader if slot else None)
 
 
 def check_database(database: Postgres, capture: Capture, wanted: Mapping[str, str]) -> list[Finding]:
@@ -80,10 +101,28 @@ def _register(client: ConnectClient, capture: Capture, wanted: Mapping[str, str]
     client.put(capture.name, wanted)
 
 
-def wait_until_streaming(client: ConnectClient, name: ConnectorName, database: str | None, timeout: float) -> None:
-    """Return when changes flow; a snapshot of all tables comes before that, and may take long."""
+def _differs(client: ConnectClient, name: ConnectorName, wanted: Mapping[str, str]) -> bool:
+    """Whether the connector is there with other settings, so that it will start anew."""
+    try:
+        known = client.state(name).settings
+    except ConnectorNotFound:
+        return False
+    return dict(known) != {**wanted, "name": name}
+
+
+def wait_until_streaming(
+    client: ConnectClient, name: ConnectorName, database: str | None, timeout: float, former_reader: int | None = None
+) -> None:
+    """Return when changes flow; a snapshot of all tables comes before that, and may take long.
+
+    Connect answers before it restarts anything: a connector that is to start anew streams for a moment as before, so
+    its former reader does not count.
+    """
     deadline, failed = time.monotonic() + timeout, 0
-    while not (status := capture_status(client, name, database)).streams:
+    while True:
+        status = capture_status(client, name, database)
+        if status.streams and (former_reader is None or status.reader != former_reader):
+            return
         # A connector may show the failure of the settings before for a moment.
         failed = failed + 1 if status.connector.failure else 0
         if failed >= _FAILED_LOOKS:

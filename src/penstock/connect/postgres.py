@@ -46,7 +46,7 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p
 ORDER BY 1, 2
 """
 _SLOT = """
-SELECT s.active AND s.confirmed_flush_lsn IS NOT NULL AS streams, s.wal_status,
+SELECT s.active AND s.confirmed_flush_lsn IS NOT NULL AS streams, s.active_pid, s.wal_status,
        pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint AS behind_bytes,
        pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint AS kept_bytes,
        CASE WHEN r.sent_lsn IS NOT NULL THEN coalesce(r.flush_lag, interval '0') END AS flush_lag,
@@ -72,7 +72,8 @@ class TableName(NamedTuple):
 class Slot:
     """A replication slot: whether somebody streams from it, how far behind that is, and what it keeps from removal.
 
-    How long it is behind is None where the user may not see the statistics of replication.
+    How long it is behind is None where the user may not see the statistics of replication. The reader is the server's
+    process that serves who streams: a connector that starts anew gets another one.
     """
 
     streams: bool
@@ -80,6 +81,7 @@ class Slot:
     behind: timedelta | None
     kept_bytes: int
     wal_status: str
+    reader: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,9 @@ class Postgres:
             return None
         row = found[0]
         behind = row.flush_lag if row.streams else row.idle
-        return Slot(row.streams, row.behind_bytes or 0, behind, row.kept_bytes or 0, row.wal_status or "")
+        return Slot(
+            row.streams, row.behind_bytes or 0, behind, row.kept_bytes or 0, row.wal_status or "", row.active_pid
+        )
 
     def published(self, publication: str) -> list[TableName]:
         """The tables of a publication."""
