@@ -19,7 +19,7 @@ demo: $(READY) ## the real systems on this machine, and events flowing through t
 	@$(BIN)/penstock demo
 
 test: $(READY) ## every test, fault tests in short form
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 faults: $(READY) ## the fault tests at full length; ROUNDS=n for longer
 	@ROUNDS=$${ROUNDS:-1} $(BIN)/python -m pytest -m faults -s

@@ -17,10 +17,23 @@ from penstock.local.secure.users import settings_file
 from penstock.local.stack import Stack, StackOptions
 from tests.cdc_fixtures import capturing, make_database  # noqa: F401 - found here by pytest
 from tests.s3_fixtures import object_store, s3_lake  # noqa: F401 - found here by pytest
-from tests.spark_fixtures import pytest_collection_modifyitems, spark  # noqa: F401 - found here by pytest
+from tests.spark_fixtures import spark  # noqa: F401 - found here by pytest
 
 GIVEN_BOOTSTRAP = os.environ.pop("PENSTOCK_TEST_BOOTSTRAP", "")
+TURNS = ("faults", "integration", "docs", "unit")
 GIVEN_REGISTRY = os.environ.pop("PENSTOCK_TEST_REGISTRY", "")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that no process ends up with them alone; and forgive PySpark its sockets."""
+    items.sort(key=_turn)
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+
+
+def _turn(item: pytest.Item) -> int:
+    return TURNS.index(item.path.relative_to(Path(__file__).parent).parts[0])
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,6 @@ from penstock.spark.session import start_session
 PARTS = ("spark", "delta", "s3a")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Forgive PySpark in the tests that use it: it leaves the sockets of its results to the garbage collector."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
-
-
 def spark_jars() -> list[Path]:
     """The jars that Spark needs for everything, downloaded if they are missing."""
     cache = JarCache.from_settings(load_settings(env={}).settings)

@@ -23,6 +23,8 @@ ANY_PARTITION = -1
 _POLL_SECONDS = 0.1
 _ROOM_SECONDS = 0.01
 _PURGED_SECONDS = 5.0
+_STUCK_SECONDS = 3.0
+"""librdkafka looks for messages that are due once in a second: so long after their time they are forgotten."""
 
 LOGGER = logging.getLogger("penstock.librdkafka")
 LOGGER.addHandler(logging.NullHandler())
@@ -73,6 +75,8 @@ class Outbox:
         with translated(f"making a producer for {topic}"):
             self.handle = Handle({**options, "on_delivery": reports.on_report, "logger": LOGGER})
         self._closed = False
+        self._longest_silence = options["delivery.timeout.ms"] / 1000 + _STUCK_SECONDS
+        self._heard = monotonic()
         self._server = Thread(target=self._serve, name=f"penstock-deliveries-{topic}", daemon=True)
         self._server.start()
 
@@ -131,26 +135,41 @@ class Outbox:
 
     def _serve(self) -> None:
         while not self._closed:
-            self._poll(_POLL_SECONDS)
+            served = self._poll(_POLL_SECONDS)
+            if served or not len(self.handle):
+                self._heard = monotonic()
+            elif monotonic() - self._heard > self._longest_silence:
+                self._give_up_what_is_stuck()
 
-    def _poll(self, seconds: float) -> None:
-        self._unless_fatal(partial(self.handle.poll, seconds))
+    def _give_up_what_is_stuck(self) -> None:
+        """Have everything reported that librdkafka holds beyond its time.
+
+        It forgets the messages of a partition whose broker is lost in the moment in which it learns of it.
+        """
+        self._heard = monotonic()
+        self._reports.on_fatal(KafkaError(KafkaError._MSG_TIMED_OUT))  # noqa: SLF001 - librdkafka's own codes begin so
+        self.handle.purge()
+
+    def _poll(self, seconds: float) -> int:
+        return self._unless_fatal(partial(self.handle.poll, seconds))
 
     def _flush(self, seconds: float) -> int:
         """Flush in short steps: the handle's longer ones break where a fatal error comes in the middle of them."""
         give_up = monotonic() + seconds
         while True:
-            left = give_up - monotonic()
+            self._heard = monotonic()
+            left = give_up - self._heard
             self._unless_fatal(partial(self.handle.flush, max(0.0, min(left, _POLL_SECONDS))))
             if left <= 0 or not len(self.handle):
                 return len(self.handle)
 
-    def _unless_fatal(self, serve: Callable[[], int]) -> None:
+    def _unless_fatal(self, serve: Callable[[], int]) -> int:
         """Serve reports; a fatal error is raised once, by whichever call comes first after it."""
         try:
-            serve()
+            return serve()
         except KafkaException as failure:
             self._reports.on_fatal(failure.args[0])
+            return 0
 
 
 def size(value: bytes | None, key: bytes | None) -> str:
