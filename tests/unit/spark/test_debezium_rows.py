@@ -179,8 +179,34 @@ def test_a_payload_is_parsed_without_the_schema_before_it_if_connect_wrote_the_m
     key, value = json_messages()[0]
     assert value is not None
     reader = ShapeReader(MemoryRegistry())
-    assert value[reader.shape(key, value).head :].startswith(b'{"before":')
-    assert reader.shape(key, json.dumps(json.loads(value), indent=1).encode()).head == 0
+    (head,) = reader.shape(key, value).heads
+    assert value[head:].startswith(b'{"before":')
+    assert not reader.shape(key, json.dumps(json.loads(value), indent=1).encode()).heads
+
+
+def test_a_table_whose_columns_come_and_go_is_read_as_one_shape_and_a_changed_type_as_another(
+    spark: SparkSession,
+) -> None:
+    tables = [{"id": 1}, {"id": 2, "note": "x"}, {"id": 3, "note": "y", "lead": "z"}, {"id": 4}, {"id": 5, "note": 7}]
+    pairs = [(wrapped(shape_of({"id": 0}), {"id": row["id"]}), change_of(row)) for row in tables]
+    decoder = DebeziumRows(MemoryRegistry())
+    rows = decode(spark, decoder, pairs)
+    kept = [{name: row[name] for name in ("id", "note", "lead", "note__int") if name in row} for row in rows]
+    assert kept == [*tables[:4], {"id": 5, "note__int": 7}]
+    assert len(decoder._shapes) == 2
+
+
+def shape_of(row: dict[str, Any]) -> dict[str, Any]:
+    kinds = {int: "int32", str: "string"}
+    return {"type": "struct", "fields": [{"field": name, "type": kinds[type(value)]} for name, value in row.items()]}
+
+
+def change_of(row: dict[str, Any]) -> bytes:
+    source = {"field": "source", "type": "struct", "fields": [{"field": "lsn", "type": "int64"}]}
+    fields = [{"field": "after", **shape_of(row)}, source, {"field": "op", "type": "string"}]
+    # The payload has what parts it from its schema inside of itself, where the next shape's payload begins.
+    payload = {"after": {**row, "padding": [{"a": 1, "payload": 2}] * 20}, "source": {"lsn": row["id"]}, "op": "c"}
+    return wrapped({"type": "struct", "fields": fields}, payload)
 
 
 def test_types_that_fit_are_widened_and_others_get_a_column_of_their_own() -> None:

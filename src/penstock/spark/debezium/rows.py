@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -82,9 +82,10 @@ class DebeziumRows:
             self._prints[number] = self._place(shape)
 
     def _place(self, shape: Shape) -> int:
-        """Where the shape is kept: with one that reads the same, if there is one; a truncate has no key of its own."""
+        """Where the shape is kept: with one that can be read together with it, if there is one."""
         for index, known in enumerate(self._shapes):
-            if shape in (known, replace(known, key=None, key_schema=None)):
+            if both := known.joined(shape):
+                self._shapes[index] = both
                 return index
         self._shapes.append(shape)
         return len(self._shapes) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from pyspark.sql import Column
@@ -52,13 +52,32 @@ class Shape:
     value_schema: AvroJson = None
     key_schema: AvroJson = None
     connector: str = ""
-    head: int = 0
+    heads: frozenset[int] = frozenset()
     """How many bytes stand before the payload of JSON with its schema, where it stands as Connect writes it."""
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that a message's key has."""
         return tuple(wire.column_name(name) for name, wire in self.key.fields) if self.key else ()
+
+    def joined(self, other: Shape) -> Shape | None:
+        """One shape that reads the messages of both, or None.
+
+        JSON is read by name, so shapes whose common columns are alike can be read as one: a table that was changed
+        often costs no more to plan than another. A truncate has no key of its own.
+        """
+        if other in (self, replace(self, key=None, key_schema=None)):
+            return self
+        if self.encoding == "avro" or other.key not in (self.key, None) or bool(self.heads) != bool(other.heads):
+            return None
+        if self.row is None or other.row is None:
+            return None
+        mine, others = dict(self.row.fields), dict(other.row.fields)
+        as_joined = replace(other, row=self.row, key=self.key, heads=self.heads)
+        if as_joined != self or any(mine.get(name, wire) != wire for name, wire in others.items()):
+            return None
+        row = replace(self.row, fields=tuple({**mine, **others}.items()))
+        return replace(self, row=row, heads=self.heads | other.heads)
 
     def read(self, value: Column) -> Column:
         """The message's value, read once."""
@@ -108,12 +127,21 @@ class Shape:
 
     @property
     def _is_wrapped(self) -> bool:
-        return self.encoding == "json" and not self.head
+        return self.encoding == "json" and not self.heads
 
     def _text(self, value: Column) -> Column:
         """The JSON to parse; the schema before the payload is much longer than that, and known already."""
-        payload = F.substring(value, F.lit(self.head + 1), F.octet_length(value) - self.head - 1)
-        return (payload if self.head else value).cast("string")
+        if not self.heads:
+            return value.cast("string")
+        head = _length_of_head(value, sorted(self.heads))
+        return F.substring(value, head + 1, F.octet_length(value) - head - 1).cast("string")
+
+
+def _length_of_head(value: Column, heads: list[int]) -> Column:
+    """Which of the lengths the message has: the first one behind which its payload begins."""
+    split, last = F.lit(bytearray(_SPLIT.encode())), F.lit(heads[-1])
+    found = (F.when(F.substring(value, head - len(_SPLIT) + 1, len(_SPLIT)) == split, head) for head in heads[:-1])
+    return F.coalesce(*found, last)
 
 
 def fingerprint(key: Column, value: Column) -> Column:
@@ -151,7 +179,7 @@ class ShapeReader:
         if set(data) >= {"schema", "payload"} and isinstance(data["schema"], dict):
             envelope = from_connect(data["schema"])
             key_wire = from_connect(key_data["schema"]) if key_data and key_data.get("schema") else None
-            return Shape("json", _row(envelope), key_wire, connector=_connector(envelope), head=_head_bytes(value))
+            return Shape("json", _row(envelope), key_wire, connector=_connector(envelope), heads=_heads(value))
         return self._bare(data, key_data)
 
     def _avro(self, key: bytes | None, value: bytes) -> Shape:
@@ -190,10 +218,10 @@ class ShapeReader:
         return Shape("bare", row, key_row, connector=str(data["source"].get("connector", "")))
 
 
-def _head_bytes(value: bytes) -> int:
-    """The length of what stands before a payload; 0 if the message is not written as Connect does it."""
+def _heads(value: bytes) -> frozenset[int]:
+    """The length of what stands before a payload; none if the message is not written as Connect does it."""
     before, split, _ = value.partition(_SPLIT.encode())
-    return len(before) + len(split) if value.startswith(_WRAPPED.encode()) and split else 0
+    return frozenset([len(before) + len(split)] if value.startswith(_WRAPPED.encode()) and split else [])
 
 
 def _parsed(message: bytes) -> dict[str, Any]:
