@@ -14,6 +14,16 @@ from penstock.local.java import spark_java_home
 from penstock.spark.session import start_session
 
 PARTS = ("spark", "delta", "s3a")
+QUICK_START = {
+    "spark.sql.codegen.wholeStage": False,
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=384m -XX:+UseSerialGC",
+}
+"""Tests run each query a few times only: compiling it, and then Java's own code, costs twice what it saves.
+
+There are many queries, though, and by default such a Java has room for 48 MB of code. Pipelines that tests start as users
+do, from the examples, the documents and the demo, run with code that is compiled.
+"""
 
 
 def spark_jars() -> list[Path]:
@@ -28,11 +38,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark with two cores."""
     java_home = spark_java_home(tmp_path_factory.mktemp("java"))
     conf = {
+        **QUICK_START,
         "spark.driver.memory": "1g",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        # Tests run each query a few times only: compiling it to fast code costs more than it saves. There are many
-        # queries, though, and by default such a Java has room for 48 MB of code.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=384m",
     }
     session = start_session("tests", java_home=java_home, jars=spark_jars(), conf=conf, master="local[2]")
     yield session

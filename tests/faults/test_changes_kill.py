@@ -33,7 +33,8 @@ from tests.cdc_fixtures import run
 from tests.conftest import local_settings
 from tests.faults.change_workload import SCHEMA, TABLES, Workload
 from tests.faults.conftest import ROUNDS
-from tests.faults.test_driver_kill import QUICK_START, driver, kill
+from tests.faults.test_driver_kill import driver, kill
+from tests.spark_fixtures import QUICK_START
 
 NAME = ConnectorName("works")
 FULL_KILLS = 20

@@ -32,13 +32,11 @@ from penstock.kafka.consumer import Consumer
 from penstock.kafka.options import client_options
 from penstock.kafka.topics import ensure_topic
 from tests.lake_queries import read_delta, read_parquet
+from tests.spark_fixtures import QUICK_START
 
 FULL_KILLS, SHORT_KILLS = 20, 2
 PAUSE = 0.01
 SECONDS_TO_START = 600
-
-QUICK_START = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-"""A driver lives for seconds here: compiling to fast code would take longer than it saves."""
 
 
 def pipeline(topic: str) -> dict[str, object]:

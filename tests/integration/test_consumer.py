@@ -31,7 +31,7 @@ def read(settings: Settings) -> Read:
     """The values, or another part, of all records that a consumer gives until nothing comes for a moment."""
 
     def all_records(*args: Any, part: str = "value", **given: Any) -> list[Any]:
-        with Consumer(*args, **{"settings": settings, "timeout": 0.5} | given) as consumer:
+        with Consumer(*args, **{"settings": settings, "timeout": 1.5} | given) as consumer:
             return [getattr(record, part) for record in consumer]
 
     return all_records
@@ -210,7 +210,7 @@ def test_several_topics_and_patterns_are_read(create_topic: Any, fill: Any, read
     both = {f"{topic}-a".encode(), f"{topic}-b".encode()}
     assert set(read([f"{topic}-a", f"{topic}-b"])) == both
     assert set(read(f"^{topic}-.")) == both
-    assert set(read(f"^{topic}-.", f"{topic}-group")) == both
+    assert set(read(f"^{topic}-.", f"{topic}-group", timeout=5)) == both
 
 
 def test_a_time_out_ends_the_iteration_and_a_later_one_goes_on(
