@@ -21,8 +21,8 @@ QUICK_START = {
 }
 """Tests run each query a few times only: compiling it, and then Java's own code, costs twice what it saves.
 
-There are many queries, though, and by default such a Java has room for 48 MB of code. Pipelines that tests start as users
-do, from the examples, the documents and the demo, run with code that is compiled.
+There are many queries, though, and by default such a Java has room for 48 MB of code. Pipelines that tests start as
+users do, from the examples, the documents and the demo, run with code that is compiled.
 """
 
 
