@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 
 from penstock import Consumer, Producer
@@ -20,6 +21,7 @@ from penstock.catalog.jobs.store import save_job
 from penstock.catalog.telling.messages import PLATFORM_EVENT_TOPIC
 from penstock.config import Settings
 from penstock.kafka.span import find_span, read_span
+from penstock.local.ports import free_ports
 from tests.catalog_messages import CHANGE, GOBBLIN, compaction, dataset_urn, job_properties, metadata_change
 from tests.conftest import RunCommand
 from tests.integration.catalog.events import final_tables, rows_of
@@ -64,6 +66,14 @@ def senders(settings: Settings, create_topic: CreateTopic, fill: Fill, topic: st
 def in_catalog(catalog_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands use the catalog of the test."""
     monkeypatch.setenv("PENSTOCK_DATABASE", catalog_settings.database.get_secret_value())
+
+
+@pytest.fixture
+def metrics(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+    """What the command tells at its port of metrics."""
+    [port] = free_ports(1)
+    monkeypatch.setenv("PENSTOCK_METRICS_PORT", str(port))
+    return lambda: httpx.get(f"http://127.0.0.1:{port}/metrics").text
 
 
 @contextmanager
@@ -134,7 +144,7 @@ def refused_loads(path: str) -> dict[str, dict[str, object]]:
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("spark", "in_catalog")
 def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgoing_topics(
-    database: Database, senders: Senders, run_command: RunCommand
+    database: Database, senders: Senders, run_command: RunCommand, metrics: Callable[[], str]
 ) -> None:
     began, job = datetime.now(UTC), f"j{senders.name[-8:]}"
     path, loads, changes, names = f"/data/{job}", *map(senders.topic, ("loads", "changes", "names"))
@@ -159,6 +169,8 @@ def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgo
         save(database, job, {loads: COMPACTIONS, changes: CHANGES, names: OWN})
         wait_until(lambda: rows_of(database, "SELECT name, size FROM stg_names") == [("CompactionCompleted", 2)])
         wait_until(lambda: rows_of(database, "SELECT count(*) FROM outbox") == [(0,)])
+        counted = f'penstock_query_messages_read_total{{pipeline="{job}",sink="{loads}"}} 11.0'
+        wait_until(lambda: counted in metrics(), 10)
 
     with ended_by_signal(steps):
         ran = run_command("jobs", "run")

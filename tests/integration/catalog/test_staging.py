@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from penstock.catalog.database import Database
-from penstock.catalog.intake import take
+from penstock.catalog.intake import take, take_lines
+from penstock.catalog.staging.copying import Lines
 from penstock.catalog.staging.rows import StagedRow
 from penstock.catalog.staging.tables import COMPACTION, METADATA_CHANGE, TableName
 from penstock.config import Settings
@@ -50,6 +52,24 @@ def test_many_bad_rows_are_found_among_the_good_ones(database: Database) -> None
     refusals = take(database, COMPACTION, rows)
     assert [refusal.row for refusal in refusals] == rows[::7]
     assert rows_of(database, "SELECT count(*) FROM stg_kafka_gobblin_compaction") == [(200 - len(refusals),)]
+
+
+def test_a_row_on_which_the_merge_fails_is_told_apart_and_the_others_are_merged(database: Database) -> None:
+    with database.transaction() as connection:
+        connection.execute("ALTER TABLE dataset_load_status ADD CONSTRAINT odd CHECK (partition_expr <> 'p5')")
+    columns = ("cluster", "dataset", "partition_name", "log_event_time")
+    texts = [f"c1\t/data/e\tp{number}\t{1000 + number}\tevents\t0\t{number}\n" for number in range(9)]
+    place = {"topic": ["events"] * 9, "partition": [0] * 9, "offset": list(range(9))}
+    try:
+        [refusal] = take_lines(database, COMPACTION, Lines(columns, pa.table({**place, "line": texts})))
+    finally:
+        with database.transaction() as connection:
+            connection.execute("ALTER TABLE dataset_load_status DROP CONSTRAINT odd")
+    assert refusal.error.message.startswith("events/0/5: ")
+    assert '"odd"' in refusal.error.message
+    others = [(f"p{number}",) for number in range(9) if number != 5]
+    assert rows_of(database, "SELECT partition_expr FROM dataset_load_status ORDER BY 1") == others
+    assert rows_of(database, "SELECT count(*) FROM stg_kafka_gobblin_compaction") == [(8,)]
 
 
 def test_a_row_that_is_there_is_not_written_again(database: Database) -> None:
