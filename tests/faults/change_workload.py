@@ -19,6 +19,8 @@ import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+Work = Callable[[psycopg.Connection[Any]], None]
+
 TABLES = ("things", "orders", "notes")
 SCHEMA = (
     "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')",
@@ -35,6 +37,8 @@ _IDS = 60
 _CUSTOMERS = 8
 _LARGE = 4_000
 _PAUSE = 0.02
+_ALTER_SECONDS = 10
+"""How often columns change: still far more often than in life."""
 
 
 class Workload:
@@ -46,6 +50,7 @@ class Workload:
         self._url = url
         self._random = random.Random(seed)  # noqa: S311 - any work will do, as long as it can be repeated
         self._columns = 0
+        self._next_alter = 0.0
         self._added: list[str] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work)
@@ -74,12 +79,31 @@ class Workload:
     def _go_on(self, connection: psycopg.Connection[Any]) -> None:
         kinds, weights = zip(*self._kinds(), strict=True)
         while not self._ended.wait(_PAUSE):
-            [kind] = self._random.choices(kinds, weights)
+            alters = self._is_time()
+            kind = self._random.choice(self._alterations()) if alters else self._random.choices(kinds, weights)[0]
             with connection.transaction():
                 kind(connection)
             self.done[kind.__name__.strip("_")] += 1
 
-    def _kinds(self) -> list[tuple[Callable[[psycopg.Connection[Any]], None], int]]:
+    def _is_time(self) -> bool:
+        """Whether the columns are to change again."""
+        now = time.monotonic()
+        if now < self._next_alter:
+            return False
+        self._next_alter = now + _ALTER_SECONDS
+        return True
+
+    def _alterations(self) -> list[Work]:
+        return [
+            self._add_column,
+            self._add_column,
+            self._drop_column,
+            self._rename_column,
+            self._widen,
+            self._change_type,
+        ]
+
+    def _kinds(self) -> list[tuple[Work, int]]:
         return [
             (self._insert, 30),
             (self._update, 30),
@@ -88,11 +112,6 @@ class Workload:
             (self._several_tables, 10),
             (self._large_value, 6),
             (self._truncate, 1),
-            (self._add_column, 1),
-            (self._drop_column, 1),
-            (self._rename_column, 1),
-            (self._widen, 1),
-            (self._change_type, 1),
         ]
 
     def _insert(self, connection: psycopg.Connection[Any]) -> None:

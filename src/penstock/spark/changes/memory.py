@@ -22,7 +22,6 @@ from penstock.spark.lake.table import LakeTable
 _KEY: Final = "_key"
 _PLACE: Final = "_place"
 _WHOLE_TABLE: Final = "*"
-_COLUMNS: Final = "_key string, commit bigint, lsn bigint"
 _START: Final[Place] = (0, 0)
 
 
@@ -48,7 +47,9 @@ class DeleteMemory:
 
     def note_truncate(self, session: SparkSession, lsn: int) -> None:
         """Remember that all rows were deleted."""
-        self._add(session.createDataFrame([(_WHOLE_TABLE, lsn, lsn)], _COLUMNS), (lsn, lsn))
+        place = F.lit(lsn).cast("bigint")
+        all_rows = session.range(1).select(F.lit(_WHOLE_TABLE).alias(_KEY), place.alias("commit"), place.alias("lsn"))
+        self._add(all_rows, (lsn, lsn))
 
     def _add(self, deleted: DataFrame, newest: Place) -> None:
         noted = deleted.withColumn("noted_at", F.current_timestamp()).coalesce(1)

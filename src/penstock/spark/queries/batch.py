@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
@@ -165,8 +166,16 @@ def _with_refusals(decoded: DataFrame, refusals: Mapping[Origin, PenstockError])
     """The messages with the problems of those that are refused by their origin, of which there may be many."""
     if not refusals:
         return decoded
-    rows = [(str(origin), error.code, error.message) for origin, error in refusals.items()]
-    known = decoded.sparkSession.createDataFrame(rows, "origin string, code string, message string")
+    errors = list(refusals.values())
+    # As a table of Arrow: rows of Python would be read by a Python process that Spark starts for them.
+    table = pa.table(
+        {
+            "origin": [str(origin) for origin in refusals],
+            "code": [error.code for error in errors],
+            "message": [error.message for error in errors],
+        }
+    )
+    known = decoded.sparkSession.createDataFrame(table)
     found = known.select("origin", F.struct("code", "message").alias("refusal"))
     placed = decoded.withColumn("origin", origin_of(F.col("topic"), F.col("partition"), F.col("offset")))
     told = F.coalesce(F.col(PROBLEM), F.col("refusal")).alias(PROBLEM)
