@@ -57,7 +57,7 @@ def test_avro_is_decoded_by_its_own_id_next_to_legacy_data_and_tombstones(
     with Producer(topic, '"string"', subject=f"{topic}-text", settings=settings) as producer:
         producer.send("two")
     fill(topic, [b"three", None, b""])
-    with Consumer(topic, settings=settings, timeout=0.5) as consumer:
+    with Consumer(topic, settings=settings, timeout=2) as consumer:
         records = list(consumer)
     assert [record.value for record in records] == [{"count": 1}, "two", b"three", None, b""]
     assert [record.has_schema for record in records] == [True, True, False, False, False]
@@ -143,7 +143,7 @@ def test_a_registry_that_does_not_answer_costs_no_record(create_topic: Any, fill
 def test_batches_give_what_is_there_up_to_their_size(create_topic: Any, fill: Any, settings: Settings) -> None:
     topic = create_topic()
     fill(topic, [b"%d" % number for number in range(25)])
-    with Consumer(topic, settings=settings, timeout=0.5) as consumer:
+    with Consumer(topic, settings=settings, timeout=2) as consumer:
         batches = list(consumer.batches(size=10))
     assert max(map(len, batches)) <= 10
     assert [record.offset for batch in batches for record in batch] == list(range(25))
@@ -154,7 +154,7 @@ def test_a_batch_ends_before_an_undecodable_record_and_goes_on_after_it(
 ) -> None:
     topic = create_topic()
     fill(topic, [b"one", b"two", UNKNOWN_ID, b"four"])
-    with Consumer(topic, settings=settings, timeout=0.5) as consumer:
+    with Consumer(topic, settings=settings, timeout=2) as consumer:
         batches = consumer.batches()
         assert [record.value for record in next(batches)] == [b"one", b"two"]
         with pytest.raises(RecordUndecodable):
@@ -217,7 +217,7 @@ def test_a_time_out_ends_the_iteration_and_a_later_one_goes_on(
     create_topic: Any, fill: Any, settings: Settings
 ) -> None:
     topic = create_topic()
-    with Consumer(topic, topic, settings=settings, timeout=0.5) as consumer:
+    with Consumer(topic, topic, settings=settings, timeout=2) as consumer:
         assert list(consumer) == []
         fill(topic, [b"late"])
         assert [record.value for record in consumer] == [b"late"]

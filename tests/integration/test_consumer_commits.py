@@ -82,7 +82,7 @@ def test_records_are_committed_without_waiting(filled: str, settings: Settings, 
 def test_records_are_committed_after_so_many_seconds_though_no_more_arrive(
     filled: str, settings: Settings, place: Place
 ) -> None:
-    with Consumer(filled, filled, commit="sync", every=0.3, timeout=1, settings=settings) as consumer:
+    with Consumer(filled, filled, commit="sync", every=0.3, timeout=2, settings=settings) as consumer:
         assert len(list(consumer)) == 10
         assert place() == 10
 
@@ -98,7 +98,7 @@ def test_records_are_committed_in_the_background_while_the_caller_works(
 
 
 def test_nothing_is_committed_by_itself_when_the_caller_wants_to(filled: str, settings: Settings, place: Place) -> None:
-    with Consumer(filled, filled, commit="none", timeout=0.5, settings=settings) as consumer:
+    with Consumer(filled, filled, commit="none", timeout=2, settings=settings) as consumer:
         records = list(consumer)
         consumer.commit(records[3])
         assert place() == 4
@@ -144,7 +144,7 @@ def test_an_undecodable_record_is_passed_only_when_the_caller_goes_on(
     with pytest.raises(RecordUndecodable), Consumer(filled, filled, settings=settings) as consumer:
         list(consumer)
     assert place() == 10
-    with Consumer(filled, filled, timeout=0.5, settings=settings) as consumer:
+    with Consumer(filled, filled, timeout=2, settings=settings) as consumer:
         with pytest.raises(RecordUndecodable):
             next(consumer)
         assert list(consumer) == []

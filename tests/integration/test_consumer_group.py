@@ -174,7 +174,7 @@ def test_one_member_too_many_ends_by_its_time_out(create_topic: Any, fill: Any, 
 
 
 def test_the_brokers_own_group_protocol_is_taken_too(shared: str, settings: Settings) -> None:
-    given = {"settings": settings, "timeout": 1, "options": {"group.protocol": "consumer"}}
+    given = {"settings": settings, "timeout": 3, "options": {"group.protocol": "consumer"}}
     with Consumer(shared, shared, **given) as consumer:
         assert {record.origin for record in consumer} == set(everything(shared))
     with Consumer(shared, shared, **given) as consumer:

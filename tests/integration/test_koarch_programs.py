@@ -34,7 +34,7 @@ def test_count_up_registers_its_schema_and_counts(run: Run, settings: Settings, 
     finished = run("count_up")
     assert finished.returncode == 0, finished.stderr
     assert f"sent count 2 to {topic}" in finished.stdout
-    with Consumer(topic, settings=settings, timeout=1) as consumer:
+    with Consumer(topic, settings=settings, timeout=3) as consumer:
         assert [record.value for record in consumer] == [{"count": 0}, {"count": 1}, {"count": 2}]
     assert connect_registry(settings).by_version(f"{topic}-value", 1).schema.name == "penstock.examples.Count"
 
@@ -54,7 +54,7 @@ def test_count_up_without_a_broker_fails_with_its_address(run: Run) -> None:
 def test_multiples_sends_legacy_data(run: Run, settings: Settings, topic: str) -> None:
     finished = run("multiples", FACTOR="7")
     assert finished.returncode == 0, finished.stderr
-    with Consumer(topic, settings=settings, timeout=1) as consumer:
+    with Consumer(topic, settings=settings, timeout=3) as consumer:
         assert [(record.value, record.has_schema) for record in consumer] == [
             (b"0", False),
             (b"7", False),

@@ -40,7 +40,7 @@ def produce(settings: Settings, topic: str) -> Produce:
 @pytest.fixture
 def values(settings: Settings, topic: str) -> Values:
     def read() -> list[object]:
-        with Consumer(topic, settings=settings, timeout=1) as consumer:
+        with Consumer(topic, settings=settings, timeout=3) as consumer:
             return [record.value for record in consumer]
 
     return read
