@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from penstock.local.java import java_command, spark_java_home
+from penstock.local.java import complete_java, java_command, spark_java_home
 
 
 def test_a_jar_and_a_main_class_are_run_each_in_their_way() -> None:
@@ -18,3 +18,10 @@ def test_spark_s_java_drops_the_one_module_that_is_missing_and_keeps_words_with_
     ran = subprocess.run([java, *words], capture_output=True, text=True, check=True)
 
     assert "given = two words" in ran.stderr
+
+
+def test_java_starts_from_an_archive_of_its_own_classes() -> None:
+    complete_java()
+    [java, *_] = java_command("a.jar")
+    ran = subprocess.run([java, "-Xshare:on", "-version"], capture_output=True, text=True, check=True)
+    assert "sharing" in ran.stderr
