@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from penstock.spark.lake.table import LakeTable
@@ -52,6 +54,10 @@ class Changes:
         names = ", ".join(columns or ("id", "name", "note"))
         query = f"SELECT {names} FROM delta.`{self._table.path}` ORDER BY {order}"  # noqa: S608 - constants
         return [tuple(row) for row in self._spark.sql(query).collect()]
+
+    def without_spark(self) -> list[dict[str, Any]]:
+        """The rows as other readers get them."""
+        return pa.RecordBatchReader.from_stream(DeltaTable(self._table.path).scan()).read_all().to_pylist()
 
     def _row(self, told: dict[str, Any], columns: str) -> tuple[Any, ...]:
         self._offset += 1

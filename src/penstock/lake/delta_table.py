@@ -19,7 +19,7 @@ from penstock.lake.inventory import TableName
 from penstock.lake.store import Store
 from penstock.lake.table import Change, Choose, Format, Rows, Summary
 
-_ONLY_AS_STREAM = {"deletionVectors", "columnMapping", "typeWidening"}
+_ONLY_AS_STREAM = {"deletionVectors", "columnMapping"}
 
 
 class DeltaLakeTable:

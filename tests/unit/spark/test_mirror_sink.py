@@ -82,6 +82,7 @@ def test_columns_come_widen_change_and_go(mirror: Changes) -> None:
         (2, None, 2**40, "Rome", None),
         (3, None, None, None, "five"),
     ]
+    assert sorted(row["id"] for row in mirror.without_spark()) == [1, 2, 3]
 
 
 def test_a_value_that_is_not_sent_again_stays_in_the_column_of_its_new_type(mirror: Changes) -> None:

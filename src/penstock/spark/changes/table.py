@@ -134,7 +134,15 @@ class ChangeTable:
             added = ", ".join(f"{quoted(name)} {kind.simpleString()}" for name, kind in change.added.items())
             session.sql(f"ALTER TABLE {self.path} ADD COLUMNS ({added})")
         if change.widened:
-            session.sql(f"ALTER TABLE {self.path} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
-        for name, kind in change.widened.items():
-            session.sql(f"ALTER TABLE {self.path} ALTER COLUMN {quoted(name)} TYPE {kind.simpleString()}")
+            self._rewrite(session, change.widened)
         self._columns = self._load(session)
+
+    def _rewrite(self, session: SparkSession, widened: Mapping[str, T.DataType]) -> None:
+        """Write the table anew with wider types, in one commit.
+
+        Delta could widen them where they are, but then no reader other than Spark takes the table.
+        """
+        stored = session.read.format("delta").load(self.table.path)
+        kinds = {field.name: widened.get(field.name, field.dataType) for field in stored.schema.fields}
+        wide = stored.select(*(F.col(quoted(name)).cast(kind).alias(name) for name, kind in kinds.items()))
+        wide.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(self.table.path)
