@@ -32,6 +32,7 @@ from penstock.local.stack import Stack, StackOptions
 from tests.cdc_fixtures import run
 from tests.conftest import local_settings
 from tests.faults.change_workload import SCHEMA, TABLES, Workload
+from tests.faults.conftest import ROUNDS
 from tests.faults.test_driver_kill import driver, kill
 
 NAME = ConnectorName("works")
@@ -122,10 +123,11 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
 @pytest.mark.faults
 @pytest.mark.timeout(3600)
+@pytest.mark.skipif(not ROUNDS, reason="six queries that start cold take minutes: `make faults` runs it")
 def test_mirrors_and_histories_are_right_whatever_dies(shop: Shop, rounds: int, tell: Callable[[str], None]) -> None:
     seed = int(os.environ.get("SEED", time.time_ns() % 10**6))
     chance = random.Random(seed)  # noqa: S311 - any order will do, as long as it can be repeated
-    victims = chance.choices(VICTIMS, k=FULL_KILLS * rounds) or ["connect", "driver"]
+    victims = chance.choices(VICTIMS, k=FULL_KILLS * rounds)
     began = time.monotonic()
     shop.capture()
     with Workload(shop.url, seed) as work:

@@ -72,6 +72,17 @@ def test_a_truncate_removes_what_is_older_wherever_it_stands(mirror: Changes) ->
     assert mirror.rows("id", "name") == [(2, "new"), (6, "newer")]
 
 
+def test_a_first_commit_that_was_cut_off_does_not_stand_in_the_way(mirror: Changes, tmp_path: Path) -> None:
+    log = tmp_path / "shop" / "people" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / ".00000000000000000000.json.5b1c.tmp").write_text('{"commitInfo":{')
+    mirror.write(read(1, "Ada", 10))
+    assert mirror.rows("id", "name") == [(1, "Ada")]
+    mirror.restart()
+    mirror.write(read(2, "Grace", 11))
+    assert mirror.rows("id", "name") == [(1, "Ada"), (2, "Grace")]
+
+
 def test_columns_come_widen_change_and_go(mirror: Changes) -> None:
     mirror.write(change("c", 1, "one", lsn=1, age=5), columns="id int, name string, age int")
     mirror.write({**change("c", 2, lsn=2), "age": 2**40, "city": "Rome"}, columns="id int, age bigint, city string")

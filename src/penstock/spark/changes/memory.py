@@ -17,6 +17,7 @@ from penstock.spark.changes.order import Place, position
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.hadoop_files import files_at
+from penstock.spark.lake.delta_log import is_delta_table
 from penstock.spark.lake.table import LakeTable
 
 _KEY: Final = "_key"
@@ -90,7 +91,7 @@ class DeleteMemory:
 
     def _exists(self) -> bool:
         if self._is_there is None:
-            self._is_there = bool(self._files.below(f"{self._path}/_delta_log"))
+            self._is_there = is_delta_table(self._files, self._path)
         return self._is_there
 
 

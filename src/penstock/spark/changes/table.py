@@ -22,6 +22,7 @@ from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
+from penstock.spark.lake.delta_log import is_delta_table, log_path
 from penstock.spark.lake.delta_sink import delta_path
 from penstock.spark.lake.evolution import nullable
 from penstock.spark.lake.table import LakeTable
@@ -82,7 +83,7 @@ class ChangeTable:
 
     def exists(self) -> bool:
         """Whether the table is there."""
-        return bool(self._files.below(f"{self.table.path}/_delta_log"))
+        return is_delta_table(self._files, self.table.path)
 
     def apply(self, change: Callable[[], None]) -> None:
         """Change the table, and again if somebody was quicker: a compaction comes seldom, so the stream gets through.
@@ -126,6 +127,8 @@ class ChangeTable:
         )
         found = {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": str(own_columns(schema))}
         properties = ", ".join(f"'{name}' = '{value}'" for name, value in found.items())
+        # What a driver left that was killed in the first commit would stand in the way of this one.
+        self._files.remove(log_path(self.table.path))
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.path} ({columns}) USING delta TBLPROPERTIES ({properties})")
         return self._load(session)
 

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from penstock.spark.changes.memory import memory_path
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
+from penstock.spark.lake.delta_log import is_delta_table
 from penstock.spark.lake.table import LakeTable
 
 _LARGEST = "spark.databricks.delta.optimize.maxFileSize"
@@ -55,7 +56,7 @@ class Upkeep:
     def _paths(self, table: LakeTable) -> Iterator[str]:
         files = files_at(table.lake, self.session)
         for path in (table.path, memory_path(table)):
-            if files.below(f"{path}/_delta_log"):
+            if is_delta_table(files, path):
                 yield "delta.`{}`".format(path.replace("`", "``"))
 
     def _set_retention(self, session: SparkSession, path: str) -> None:

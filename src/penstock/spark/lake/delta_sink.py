@@ -19,6 +19,7 @@ from penstock.errors import LedgerLost, QueryInterrupted
 from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
+from penstock.spark.lake.delta_log import is_delta_table
 from penstock.spark.lake.evolution import conformed
 from penstock.spark.lake.folders import with_folders
 from penstock.spark.lake.layout import writers
@@ -87,7 +88,7 @@ class DeltaSink:
             once.option("mergeSchema", "true").option("userMetadata", about).save(self._table.path)
 
     def _read_notes(self) -> TableNotes | None:
-        if not self._files.below(f"{self._table.path}/_delta_log"):
+        if not is_delta_table(self._files, self._table.path):
             return None
         with spark_failures(f"reading table {self._table.name}"):
             columns = self._session.read.format("delta").load(self._table.path).schema
@@ -96,7 +97,7 @@ class DeltaSink:
 
     def _last_commit(self) -> Commit:
         """The query's newest commit; all of the log is only read if it has to be."""
-        if not self._files.below(f"{self._table.path}/_delta_log"):
+        if not is_delta_table(self._files, self._table.path):
             return NO_COMMIT
         with spark_failures(f"reading table {self._table.name}"):
             for limit in (f" LIMIT {_NEWEST}", ""):
