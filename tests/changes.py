@@ -7,14 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch, Sink
 from penstock.spark.transforms import Transform, chain
+from tests.lake_queries import scan_delta
 
 COLUMNS = "id int, name string, note string"
 BEGAN = datetime(2026, 1, 1)  # noqa: DTZ001 - as Spark gives a timestamp to Python, in the session's zone
@@ -57,7 +56,7 @@ class Changes:
 
     def without_spark(self) -> list[dict[str, Any]]:
         """The rows as other readers get them."""
-        return pa.RecordBatchReader.from_stream(DeltaTable(self._table.path).scan()).read_all().to_pylist()
+        return scan_delta(self._table.path)
 
     def _row(self, told: dict[str, Any], columns: str) -> tuple[Any, ...]:
         self._offset += 1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import duckdb
+import pyarrow as pa
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
@@ -150,6 +151,13 @@ def read_parquet(path: str) -> list[dict[str, Any]]:
         return read_parquet(path)
     assert count == len(rows)
     return rows
+
+
+def scan_delta(path: str) -> list[dict[str, Any]]:
+    """All rows of a table that has deletion vectors, as deltalake itself finds them."""
+    if not DeltaTable.is_deltatable(path):
+        return []
+    return pa.RecordBatchReader.from_stream(DeltaTable(path).scan()).read_all().to_pylist()
 
 
 def read_delta(path: str, options: dict[str, str] | None = None) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A random workload on a database of three tables and two dozen types, at any moment repeatable from its seed.
+"""A random workload on a database of three tables and two dozen types, its choices repeatable from its seed.
 
 Transactions insert, update and delete, change keys, truncate, touch several tables, and change columns. A server that
 is away is waited for; a transaction that was cut off may or may not be there, and whoever looks asks the database.

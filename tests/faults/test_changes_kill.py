@@ -17,7 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 import yaml
 from deltalake import DeltaTable
@@ -34,6 +33,7 @@ from tests.conftest import local_settings
 from tests.faults.change_workload import SCHEMA, TABLES, Workload
 from tests.faults.conftest import ROUNDS
 from tests.faults.test_driver_kill import driver, kill
+from tests.lake_queries import scan_delta
 
 NAME = ConnectorName("works")
 FULL_KILLS = 20
@@ -93,10 +93,7 @@ class Shop:
         return self.stack.restart(part)
 
     def rows(self, table: str) -> list[Row]:
-        path = self.directory / "lake" / table
-        if not DeltaTable.is_deltatable(str(path)):
-            return []
-        return pa.RecordBatchReader.from_stream(DeltaTable(str(path)).scan()).read_all().to_pylist()
+        return scan_delta(str(self.directory / "lake" / table))
 
 
 def pipeline() -> dict[str, object]:
