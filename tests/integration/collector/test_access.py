@@ -14,10 +14,10 @@ SECRET = "hunter2-of-the-web"
 @pytest.fixture(scope="module")
 def section() -> dict[str, Any]:
     return {
-        "topics": {"clicks": product_topic()},
+        "topics": {"taps-of-access": product_topic()},
         "keys": [
             {"name": "web", "secret": SECRET},
-            {"name": "ios", "sha256": sha256(b"ios-key").hexdigest(), "topics": ["clicks"]},
+            {"name": "ios", "sha256": sha256(b"ios-key").hexdigest(), "topics": ["taps-of-access"]},
             {"name": "slow", "secret": "slow-key", "rate": 10},
         ],
         "cors": {"origins": ["https://shop.example"]},
@@ -36,7 +36,7 @@ def test_without_a_key_or_with_a_wrong_one_nothing_is_taken(served: Served) -> N
 
 def test_a_key_opens_the_topics_that_it_is_for(served: Served) -> None:
     assert status(served, authorization=f"Bearer {SECRET}") == 200
-    assert status(served, "/topics/clicks", **{"x-api-key": "ios-key"}) == 200
+    assert status(served, "/topics/taps-of-access", **{"x-api-key": "ios-key"}) == 200
     assert status(served, "/events", **{"x-api-key": "ios-key"}) == 404
 
 
