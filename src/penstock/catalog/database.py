@@ -6,10 +6,12 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
+import msgspec
 import psycopg
 from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, TupleRow, dict_row
+from psycopg.types.json import set_json_loads
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from penstock.catalog.errors import RowRefused
@@ -140,6 +142,7 @@ def streamed(connection: Connection, query: str, parameters: Parameters = ()) ->
 
 
 def _configure(connection: Connection) -> None:
+    set_json_loads(msgspec.json.decode, connection)
     connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(SCHEMA)))
     connection.execute("SET timezone = 'UTC'")
     connection.execute("SET temp_buffers = '32MB'")  # a batch on its way through the merge stays in memory

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from typing import TypedDict
 
@@ -12,6 +11,8 @@ from penstock.kafka.outbox import Extras, HeaderPairs
 
 Headers = Mapping[str, str | bytes | None] | Iterable[tuple[str, str | bytes | None]]
 Timestamp = int | datetime
+
+_HEADER_TYPES = (str, bytes, type(None))
 
 
 class Envelope(TypedDict, total=False):
@@ -48,7 +49,9 @@ def _pairs(headers: Headers) -> HeaderPairs:
 
 def _pair(name: object, value: object) -> tuple[str, str | bytes | None]:
     """A header with its text in UTF-8; text that has no such form is refused like any other wrong value."""
-    if isinstance(name, str) and isinstance(value, str | bytes | None):
-        with suppress(UnicodeEncodeError):
+    if isinstance(name, str) and isinstance(value, _HEADER_TYPES):
+        try:
             return name.encode().decode(), value.encode() if isinstance(value, str) else value
+        except UnicodeEncodeError:
+            pass
     raise RecordInvalid(f"header {name!r}: {value!r} is not text, bytes or None")

@@ -19,7 +19,7 @@ def changed(aspect: str, before: Any, after: Any, actor: str | None = None) -> C
 
 def told(aspect: str, before: Any, after: Any) -> list[tuple[str, str, str | None]]:
     events = entity_change_events(changed(aspect, before, after))
-    return [(event["category"], event["operation"], event.get("modifier")) for event in events]
+    return [(event.category, event.operation, event.modifier or None) for event in events]
 
 
 def schema(*fields: tuple[str, str]) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_each_field_that_came_went_or_changed_is_told() -> None:
 def test_an_owner_who_gets_another_type_is_removed_and_added() -> None:
     was, now = ([{"owner": "ann", "type": kind}] for kind in ("DATAOWNER", "DEVELOPER"))
     events = entity_change_events(changed("ownership", was, now))
-    assert [(event["operation"], event["parameters"]) for event in events] == [
+    assert [(event.operation, event.parameters) for event in events] == [
         ("ADD", {"ownerUrn": "urn:li:corpuser:ann", "ownerType": "DEVELOPER"}),
         ("REMOVE", {"ownerUrn": "urn:li:corpuser:ann", "ownerType": "DATAOWNER"}),
     ]
@@ -94,7 +94,16 @@ def test_happenings_are_no_aspects() -> None:
     load = changed("load", None, {"operation": "compact"})
     assert change_log(load) is None
     [event] = platform_events(load)
-    assert (event["name"], json.loads(event["payload"]["value"])["entityUrn"]) == ("entityChangeEvent", URN)
+    assert event["name"] == "entityChangeEvent"
+    assert json.loads(event["payload"]["value"]) == {
+        "entityType": "dataset",
+        "entityUrn": URN,
+        "category": "RUN",
+        "operation": "COMPLETED",
+        "auditStamp": {"time": 1767225600000, "actor": "urn:li:corpuser:penstock"},
+        "parameters": {"operation": "compact"},
+        "version": 0,
+    }
 
 
 def test_what_was_is_left_out_where_it_is_very_large() -> None:

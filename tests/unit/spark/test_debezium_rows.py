@@ -196,6 +196,15 @@ def test_a_table_whose_columns_come_and_go_is_read_as_one_shape_and_a_changed_ty
     assert len(decoder._shapes) == 2
 
 
+@pytest.mark.parametrize(("first", "second", "apart"), [(7, "x", "note__string"), ("x", 7, "note__int")])
+def test_of_two_types_of_a_column_the_first_in_the_topic_has_its_name(
+    spark: SparkSession, first: object, second: object, apart: str
+) -> None:
+    tables = [{"id": number, "note": first if number < 3 else second} for number in range(6)]
+    rows = decode(spark, DebeziumRows(MemoryRegistry()), [(None, change_of(row)) for row in tables])
+    assert [(row.get("note"), row.get(apart)) for row in rows] == [(first, None)] * 3 + [(None, second)] * 3
+
+
 def shape_of(row: dict[str, Any]) -> dict[str, Any]:
     kinds = {int: "int32", str: "string"}
     return {"type": "struct", "fields": [{"field": name, "type": kinds[type(value)]} for name, value in row.items()]}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
+
+import msgspec
 
 PENSTOCK = "urn:li:corpuser:penstock"
 """Who changed something, where the event does not say."""
@@ -13,8 +14,7 @@ PENSTOCK = "urn:li:corpuser:penstock"
 _SHORT_NAMES = {"owner": "urn:li:corpuser:", "tag": "urn:li:tag:", "platform": "urn:li:dataPlatform:"}
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True, dict=True):
     """An aspect of an entity was one thing and is another; None where there was or is nothing.
 
     The aspects `run` and `load` are no states but happenings: a job's execution, and a load of a partition.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+
 from penstock.catalog.telling.change import Change, as_urn
 
 Json = dict[str, Any]
@@ -15,27 +17,31 @@ class Meaning(NamedTuple):
 
     category: str
     operation: str
-    modifier: str | None = None
-    parameters: Json | None = None
+    modifier: str | msgspec.UnsetType = msgspec.UNSET
+    parameters: Json | msgspec.UnsetType = msgspec.UNSET
 
 
-def entity_change_events(change: Change) -> list[Json]:
+class EntityChangeEvent(msgspec.Struct, frozen=True, rename="camel"):
+    """A meaning as DataHub's clients read it; what is not set is left out."""
+
+    entity_type: str
+    entity_urn: str
+    category: str
+    operation: str
+    audit_stamp: Json
+    modifier: str | msgspec.UnsetType = msgspec.UNSET
+    parameters: Json | msgspec.UnsetType = msgspec.UNSET
+    version: int = 0
+
+
+def entity_change_events(change: Change) -> list[EntityChangeEvent]:
     """The change as EntityChangeEvents: none where only details changed that no category tells of."""
     means = _MEANINGS.get(change.aspect)
     return [_event(change, meaning) for meaning in means(change)] if means else []
 
 
-def _event(change: Change, meaning: Meaning) -> Json:
-    optional = {"modifier": meaning.modifier, "parameters": meaning.parameters}
-    return {
-        "entityType": change.entity_type,
-        "entityUrn": change.urn,
-        "category": meaning.category,
-        "operation": meaning.operation,
-        **{key: value for key, value in optional.items() if value is not None},
-        "auditStamp": change.stamp,
-        "version": 0,
-    }
+def _event(change: Change, meaning: Meaning) -> EntityChangeEvent:
+    return EntityChangeEvent(change.entity_type, change.urn, *meaning[:2], change.stamp, *meaning[2:])
 
 
 def _lifecycle(change: Change) -> Iterator[Meaning]:
@@ -95,11 +101,11 @@ def _deprecation(change: Change) -> Iterator[Meaning]:
 
 def _run(change: Change) -> Iterator[Meaning]:
     status = change.after["status"]
-    yield Meaning("RUN", "STARTED" if status in {"STARTED", "RUNNING"} else "COMPLETED", None, change.after)
+    yield Meaning("RUN", "STARTED" if status in {"STARTED", "RUNNING"} else "COMPLETED", parameters=change.after)
 
 
 def _load(change: Change) -> Iterator[Meaning]:
-    yield Meaning("RUN", "COMPLETED", None, change.after)
+    yield Meaning("RUN", "COMPLETED", parameters=change.after)
 
 
 def _in_order(before: Iterable[Any], after: Iterable[Any]) -> list[Any]:

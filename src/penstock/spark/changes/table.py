@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import TableChanged
-from penstock.spark.debezium.columns import placed, wider
+from penstock.spark.debezium.columns import own_name, placed, wider
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.failures import spark_failures
@@ -46,16 +46,19 @@ class Evolution:
 
 
 def evolution(table: T.StructType, rows: T.StructType) -> Evolution:
-    """A pure decision: under which name each of the rows' columns goes, and what the table lacks for it."""
-    known = {field.name: field.dataType for field in table.fields}
-    names = {field.name: placed(known, field.name, nullable(field.dataType)) for field in rows.fields}
-    added, widened = {}, {}
-    for field in rows.fields:
-        name, kind = names[field.name], nullable(field.dataType)
-        if name not in known:
-            added[name] = kind
-        elif (wide := wider(known[name], kind)) is not None and wide != known[name]:
-            widened[name] = wide
+    """A pure decision: under which name each of the rows' columns goes, and what the table lacks for it.
+
+    Rows may have set another type apart than the table has, by the order in which they came: `price` and `price__int`
+    go to `price__string` and `price` of a table whose `price` is a number.
+    """
+    before = {field.name: field.dataType for field in table.fields}
+    wanted = {field.name: nullable(field.dataType) for field in rows.fields}
+    known, names = dict(before), {}
+    for column, kind in wanted.items():
+        name = names[column] = placed(known, own_name(column, wanted), kind)
+        known[name] = wider(known.get(name, kind), kind) or kind
+    added = {name: kind for name, kind in known.items() if name not in before}
+    widened = {name: kind for name, kind in known.items() if name in before and kind != before[name]}
     return Evolution(names, added, widened)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
@@ -19,6 +19,13 @@ def apart(name: str, kind: T.DataType) -> str:
 def base_name(name: str) -> str:
     """What the column is called in the database, of one that may have been set apart."""
     return name.rpartition("__")[0] or name
+
+
+def own_name(name: str, columns: Mapping[str, T.DataType]) -> str:
+    """The name that a column would have if no other of its name had come first."""
+    base = base_name(name)
+    is_apart = base in columns and name == apart(base, columns[name]) and not wider(columns[base], columns[name])
+    return base if is_apart else name
 
 
 def wider(one: T.DataType, other: T.DataType) -> T.DataType | None:
@@ -51,6 +58,6 @@ def united(schemas: Iterable[T.StructType]) -> T.StructType:
     return T.StructType([T.StructField(name, kind) for name, kind in found.items()])
 
 
-def placed(columns: dict[str, T.DataType], name: str, kind: T.DataType) -> str:
+def placed(columns: Mapping[str, T.DataType], name: str, kind: T.DataType) -> str:
     """The name of the column that takes values of a type: the name itself, or one apart."""
     return name if name not in columns or wider(columns[name], kind) else apart(name, kind)

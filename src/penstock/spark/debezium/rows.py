@@ -36,6 +36,7 @@ class DebeziumRows:
         self._reader = ShapeReader(registry, columns)
         self._placeholder = placeholder
         self._shapes: list[Shape] = []
+        self._columns = T.StructType([])
         self._prints: dict[int, int] = {}
         self._no_changes: set[int] = set()
         self._hopeless: dict[int, Terminal] = {}
@@ -44,7 +45,7 @@ class DebeziumRows:
     @property
     def schema(self) -> T.StructType:
         """As the protocol says."""
-        return T.StructType([*self._columns().fields, T.StructField(CDC, CDC_TYPE)])
+        return T.StructType([*self._columns.fields, T.StructField(CDC, CDC_TYPE)])
 
     def decode(self, messages: DataFrame) -> DataFrame:
         """As the protocol says."""
@@ -60,10 +61,11 @@ class DebeziumRows:
     def learn(self, messages: DataFrame) -> None:
         """As the protocol says."""
         known = [*self._prints, *self._no_changes, *self._hopeless]
-        printed = messages.select("key", "value", fingerprint(F.col("key"), F.col("value")).alias(_PRINT))
+        printed = messages.select("key", "value", "offset", fingerprint(F.col("key"), F.col("value")).alias(_PRINT))
         strange = printed.filter(F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*known)).limit(MOST_STRANGE)
-        samples = strange.groupBy(_PRINT).agg(F.first(F.struct("key", "value")).alias("sample"))
-        for number, (key, value) in samples.limit(_MOST_SHAPES).collect():
+        samples = strange.groupBy(_PRINT).agg(F.min(F.struct("offset", "key", "value")).alias("first"))
+        # In the order of the topic: of two types of a column, the one that came first has its name.
+        for number, (_, key, value) in samples.orderBy("first").limit(_MOST_SHAPES).collect():
             self._learn(number, bytes(key) if key is not None else None, bytes(value))
         if len(self._hopeless) > _MOST_SHAPES:
             raise RecordUndecodable("very many messages are no changes of Debezium", hint="is the topic Debezium's?")
@@ -72,7 +74,7 @@ class DebeziumRows:
         self._plan = None
         try:
             shape = self._reader.shape(key, value)
-            ShapeRows(shape, 0, self._placeholder).columns()
+            columns = ShapeRows(shape, 0, self._placeholder).columns()
         except (RecordUndecodable, SchemaError) as error:
             self._hopeless[number] = error
             return
@@ -80,6 +82,7 @@ class DebeziumRows:
             self._no_changes.add(number)
         else:
             self._prints[number] = self._place(shape)
+            self._columns = united([self._columns, columns])
 
     def _place(self, shape: Shape) -> int:
         """Where the shape is kept: with one that can be read together with it, if there is one."""
@@ -95,9 +98,6 @@ class DebeziumRows:
 
     def _is_of(self, shape: ShapeRows) -> Column:
         return F.col(_PRINT).isin(*(number for number, index in self._prints.items() if index == shape.index))
-
-    def _columns(self) -> T.StructType:
-        return united(shape.columns() for shape in self._rows())
 
     def _planned(self) -> _Plan:
         plan = self._plan = self._plan or self._make_plan()
@@ -116,10 +116,9 @@ class DebeziumRows:
         )
 
     def _parsed(self, shapes: Sequence[ShapeRows]) -> Column:
-        wanted = self._columns()
         found = F.lit(None).cast(self.schema)
         for shape in shapes:
-            found = F.when(self._is_of(shape), shape.parsed(wanted)).otherwise(found)
+            found = F.when(self._is_of(shape), shape.parsed(self._columns)).otherwise(found)
         return found
 
     def _problem(self, shapes: Sequence[ShapeRows]) -> Column:
