@@ -26,7 +26,7 @@ from penstock.config import Settings
 from penstock.connect.captures import add_capture, wait_until_streaming
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.debezium import Capture
-from penstock.errors import ConnectorFailed, LocalError, Transient
+from penstock.errors import ConnectorFailed, Transient
 from penstock.local.stack import Stack, StackOptions
 from tests.cdc_fixtures import run
 from tests.conftest import local_settings
@@ -81,16 +81,7 @@ class Shop:
         self.killed[victim] += 1
         self.stack.kill(victim)
         time.sleep(random.uniform(0, 2))  # noqa: S311 - any moment will do
-        self._restart(victim)
-
-    def _restart(self, part: str) -> None:
-        """Start a part again; what is left of a killed server may stand in its way for a moment."""
-        for _ in range(20):
-            try:
-                return self.stack.restart(part)
-            except LocalError:
-                time.sleep(0.5)
-        return self.stack.restart(part)
+        self.stack.restart(victim)
 
     def rows(self, table: str) -> list[Row]:
         return scan_delta(str(self.directory / "lake" / table))

@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -252,6 +253,20 @@ def test_change_capture_and_the_object_store_start_and_answer(tmp_path: Path) ->
         assert [part.reason for part in stack.states() if part.name == "s3"] == ["ended by SIGKILL"]
         stack.restart("s3")
         assert httpx.head(f"{store}/lake", headers=signed("HEAD", "/lake")).status_code == HTTPStatus.OK
+
+
+def test_a_killed_database_starts_again_once_what_is_left_of_it_has_ended(tmp_path: Path) -> None:
+    chosen = load_settings(env={}, options={"data": str(tmp_path)}).settings
+    with Stack(StackOptions(), chosen.model_copy(update={"ports": free_port_settings()})) as stack:
+        url = stack.settings().database.get_secret_value()
+        with psycopg.connect(url) as database:
+            left = psutil.Process(database.info.backend_pid)
+            left.suspend()
+            stack.kill("postgres")
+            threading.Timer(2, left.resume).start()
+            stack.restart("postgres")
+        with psycopg.connect(url) as database:
+            assert database.execute("SELECT 1").fetchone() == (1,)
 
 
 def signed(method: str, path: str) -> dict[str, str]:

