@@ -36,6 +36,8 @@ _DEFAULTS: Mapping[str, str] = {
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
     # Java never compiles a method beyond 8000 bytes of code: one of a whole stage would be interpreted for ever.
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # One merge alone has a hundred pieces of code: with Spark's own 100, every batch would compile all of them anew.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.sql.streaming.numRecentProgressUpdates": "20",
     # What Spark remembers of past work, for pages that nobody sees: a driver runs for months.
     "spark.sql.ui.retainedExecutions": "10",
