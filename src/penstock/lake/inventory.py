@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NewType
 
 from penstock.lake.store import StoredFile
+from penstock.spark.lake.delta_log import is_commit
 from penstock.spark.lake.table import INTERNAL
 
 TableName = NewType("TableName", str)
@@ -24,9 +25,15 @@ class TableFiles:
     name: TableName
     data: list[StoredFile] = field(default_factory=list)
     is_delta: bool = False
+    has_commit: bool = False
     notes: StoredFile | None = None
     ledger: list[tuple[str, StoredFile]] = field(default_factory=list)
     writers: set[str] = field(default_factory=set)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a table to read; the log of one that was cut off in its first commit has none."""
+        return self.has_commit if self.is_delta else bool(self.data or self.notes)
 
 
 def inventory(files: Iterable[StoredFile]) -> dict[TableName, TableFiles]:
@@ -38,7 +45,7 @@ def inventory(files: Iterable[StoredFile]) -> dict[TableName, TableFiles]:
             _take_note(tables, rest, file)
         else:
             _take_file(tables, file)
-    return dict(sorted((name, table) for name, table in tables.items() if table.data or table.is_delta or table.notes))
+    return dict(sorted((name, table) for name, table in tables.items() if table.is_there))
 
 
 def is_table_name(name: str) -> bool:
@@ -59,7 +66,8 @@ def _take_file(tables: dict[TableName, TableFiles], file: StoredFile) -> None:
     if not name:
         return
     if inside[0] == LOG:
-        _table(tables, name).is_delta = True
+        table = _table(tables, name)
+        table.is_delta, table.has_commit = True, table.has_commit or is_commit(inside[1])
     elif file.path.endswith(".parquet") and not any(_is_hidden(piece) for piece in inside):
         _table(tables, name).data.append(file)
 

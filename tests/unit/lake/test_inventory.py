@@ -3,13 +3,15 @@ from datetime import UTC, datetime
 from penstock.lake.inventory import folders, inventory
 from penstock.lake.store import StoredFile
 
+COMMIT = "d/_delta_log/00000000000000000000.json"
+
 
 def file(path: str) -> StoredFile:
     return StoredFile(path, 10, datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def test_tables_are_found_by_their_files_at_any_depth() -> None:
-    files = ["events/Event_Type=View/Day=1/a.parquet", "shop/orders/b.parquet", "shop/c.parquet", "d/_delta_log/0.json"]
+    files = ["events/Event_Type=View/Day=1/a.parquet", "shop/orders/b.parquet", "shop/c.parquet", COMMIT]
     found = inventory(map(file, files))
     assert [(name, table.is_delta, len(table.data)) for name, table in found.items()] == [
         ("d", True, 0),
@@ -41,3 +43,7 @@ def test_state_without_data_or_notes_is_no_table() -> None:
 
 def test_folders_are_pairs_of_column_and_value() -> None:
     assert folders("Event_Type=a=b/x/Day=1/f=2.parquet") == (("Event_Type", "a=b"), ("Day", "1"))
+
+
+def test_a_delta_table_that_was_cut_off_in_its_first_commit_is_none() -> None:
+    assert inventory(map(file, ["d/a.parquet", "d/_delta_log/.00000000000000000000.json.tmp"])) == {}

@@ -12,7 +12,12 @@ _COMMIT: Final = re.compile(r"\d{20}\.(json|checkpoint)")
 
 def is_delta_table(files: Files, path: str) -> bool:
     """Whether a Delta table is there: a driver that was killed in the first commit leaves a log without any."""
-    return any(_COMMIT.match(found.path) for found in files.below(log_path(path)))
+    return any(is_commit(found.path) for found in files.below(log_path(path)))
+
+
+def is_commit(name: str) -> bool:
+    """Whether a file of a log, by its name in there, tells of a commit."""
+    return _COMMIT.match(name) is not None
 
 
 def log_path(path: str) -> str:
