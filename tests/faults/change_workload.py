@@ -148,9 +148,12 @@ class Workload:
         self._update(connection)
 
     def _large_value(self, connection: psycopg.Connection[Any]) -> None:
-        """A value that is stored apart, and a change that leaves it as it is, so that it is not sent again."""
+        """A value that is stored apart, and a change that leaves it as it is, so that it is not sent again.
+
+        Not in the table whose columns change types: PostgreSQL 18.4 cannot decode values that are stored apart once a
+        reader of the log starts anew after the table was rewritten ("could not open toast relation").
+        """
         large = "".join(self._random.choices("abcdefgh0123456789", k=_LARGE))
-        connection.execute("UPDATE things SET words = %s WHERE id = %s", [large, self._id()])
         connection.execute("UPDATE notes SET body = %s WHERE id IN (SELECT id FROM notes LIMIT 2)", [large])
         connection.execute("UPDATE notes SET seen = seen + 1 WHERE id IN (SELECT id FROM notes LIMIT 3)")
 
