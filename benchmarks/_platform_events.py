@@ -6,32 +6,8 @@ import json
 from typing import Any
 
 from penstock import Producer
+from penstock.catalog.telling.messages import platform_event_schema
 from penstock.config import Settings
-
-SCHEMA: dict[str, Any] = {
-    "type": "record",
-    "name": "PlatformEvent",
-    "namespace": "com.linkedin.pegasus2avro.mxe",
-    "fields": [
-        {
-            "name": "header",
-            "type": {
-                "type": "record",
-                "name": "PlatformEventHeader",
-                "fields": [{"name": "timestampMillis", "type": "long"}],
-            },
-        },
-        {"name": "name", "type": "string"},
-        {
-            "name": "payload",
-            "type": {
-                "type": "record",
-                "name": "GenericPayload",
-                "fields": [{"name": "value", "type": "bytes"}, {"name": "contentType", "type": "string"}],
-            },
-        },
-    ],
-}
 
 
 def platform_event(number: int, keys: int) -> dict[str, Any]:
@@ -60,6 +36,6 @@ def urn(number: int, keys: int) -> str:
 
 def send_platform_events(settings: Settings, topic: str, count: int, keys: int = 1000) -> None:
     """Send so many of them."""
-    with Producer(topic, SCHEMA, settings=settings) as producer:
+    with Producer(topic, platform_event_schema(), settings=settings) as producer:
         for number in range(count):
             producer.send(platform_event(number, keys), key=urn(number, keys))

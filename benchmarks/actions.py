@@ -23,9 +23,10 @@ import fastavro
 import yaml
 from _common import own_topic
 from _datahub_peer import datahub_actions
-from _platform_events import SCHEMA, send_platform_events
+from _platform_events import send_platform_events
 from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
+from penstock.catalog.telling.messages import platform_event_schema
 from penstock.config import Settings, load_settings
 from penstock.kafka.options import client_options
 
@@ -104,7 +105,7 @@ class Bench:
 
 def bare(settings: Settings, topic: str) -> float:
     """Events a second by `consume(1000)`, fastavro and the JSON parse of the payload."""
-    schema = fastavro.parse_schema(json.loads(json.dumps(SCHEMA)))
+    schema = fastavro.parse_schema(json.loads(platform_event_schema().text))
     consumer = confluent_kafka.Consumer(client_options(settings, group__id="bare", enable__auto__commit=False))
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)])
     count, started = 0, 0.0

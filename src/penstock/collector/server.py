@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import signal
 import socket
@@ -22,9 +21,8 @@ from penstock.collector.config import CollectorSettings
 from penstock.collector.one_write import OneWrite
 from penstock.collector.topics import load_topics
 from penstock.config import Settings
-from penstock.config.listening import survive_signals
+from penstock.config.listening import SERVER_OPTIONS, survive_signals
 
-_KEEP_ALIVE_SECONDS = 30
 _LAST_BYTES_SECONDS = 5
 _NEW_OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """More than the events underway are made of: those go as they came, and need not be searched for cycles meanwhile."""
@@ -46,17 +44,10 @@ def _config(settings: Settings, collector: CollectorSettings, shared: Path | Non
         factory=True,
         loop="uvloop",
         http=OneWrite,
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        log_level=logging.WARNING,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
         workers=collector.workers,
         limit_concurrency=collector.connections,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(collector.answer_within) + _LAST_BYTES_SECONDS,
+        **SERVER_OPTIONS,
     )
 
 

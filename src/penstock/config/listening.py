@@ -1,14 +1,30 @@
-"""Listening on a port that a setting names, and ending by a signal."""
+"""Listening on a port that a setting names, as our servers do, and ending by a signal."""
 
 from __future__ import annotations
 
 import errno
+import logging
 import signal
 import socket
+from collections.abc import Mapping
+from typing import Any, Final
 
 from penstock.errors import PortInUse, UsageError
 
 _BACKLOG = 2048
+_KEEP_ALIVE_SECONDS = 30
+
+SERVER_OPTIONS: Final[Mapping[str, Any]] = {
+    "ws": "none",
+    "lifespan": "on",
+    "log_config": None,
+    "log_level": logging.WARNING,
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,
+    "timeout_keep_alive": _KEEP_ALIVE_SECONDS,
+}
+"""What every server of ours tells uvicorn: to speak only of what goes wrong, and to say nothing of itself."""
 
 
 def listen(host: str, port: int, setting: str) -> socket.socket:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 
 import uvicorn
 
 from penstock.config import Settings
-from penstock.config.listening import survive_signals
+from penstock.config.listening import SERVER_OPTIONS, survive_signals
 from penstock.console.app import make_app
 
 _MOST_REQUESTS = 100
 _MOST_HEAD_BYTES = 16 * 1024
-_KEEP_ALIVE_SECONDS = 30
 _LAST_ANSWERS_SECONDS = 5
 
 
@@ -24,15 +22,8 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         make_app(settings),
         http="h11",  # the one that limits how long a request's head may be
         h11_max_incomplete_event_size=_MOST_HEAD_BYTES,
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        log_level=logging.WARNING,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
         limit_concurrency=_MOST_REQUESTS,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
+        **SERVER_OPTIONS,
     )
     uvicorn.Server(config).run([listener])
