@@ -13,17 +13,13 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
-from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.spark.changes.batch import Facts, facts_of, refuse_keyless, refuse_without_changes, with_origin
+from penstock.spark.changes.batch import Facts, refuse_keyless
 from penstock.spark.changes.order import ORDER, is_newer, order
-from penstock.spark.changes.table import ChangeTable
+from penstock.spark.changes.sink import ChangeSink
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.kept import kept
-from penstock.spark.lake.table import LakeTable
-from penstock.spark.queries.position import Position
-from penstock.spark.sinks.sink import Batch
 
 FROM: Final = "_valid_from"
 TO: Final = "_valid_to"
@@ -32,30 +28,8 @@ _STORED: Final = "_stored"
 _VERSIONS: Final = "penstock_versions"
 
 
-class HistorySink:
+class HistorySink(ChangeSink):
     """Keeps all versions of one table's rows; a batch that comes again adds nothing."""
-
-    def __init__(self, session: SparkSession, table: LakeTable) -> None:
-        self._table = ChangeTable(session, table)
-
-    def check(self, schema: T.StructType) -> None:
-        """As the protocol says."""
-        refuse_without_changes(schema, self._table.table.name)
-
-    def landed(self) -> Position | None:
-        """As the protocol says: nothing is known, so all is read from the start; what comes again changes nothing."""
-        return Position({}, {})
-
-    def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
-        return with_origin(rows)
-
-    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
-        """As the protocol says."""
-        with kept(formed) as changes:
-            facts = facts_of(changes)
-            if facts.changes:
-                self._table.apply(lambda: self._take(changes, facts))
 
     def _take(self, changes: DataFrame, facts: Facts) -> None:
         if not facts.keys:

@@ -11,27 +11,22 @@ from typing import Final, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
-from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.changes.batch import (
     Facts,
     bounds_of,
-    facts_of,
     last_of_each,
     literal,
     refuse_keyless,
-    refuse_without_changes,
-    with_origin,
 )
 from penstock.spark.changes.memory import DeleteMemory
 from penstock.spark.changes.order import is_newer
-from penstock.spark.changes.table import ChangeTable
+from penstock.spark.changes.sink import ChangeSink
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.kept import kept
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
-from penstock.spark.sinks.sink import Batch
 
 Deletes = Literal["hard", "soft"]
 
@@ -40,38 +35,23 @@ _DELETED: Final = "_deleted"
 _IS_DELETE: Final = f"s.{CDC}.op = 'd'"
 
 
-class MirrorSink:
+class MirrorSink(ChangeSink):
     """Merges changes into one table; deleted rows go, or stay with `_deleted` set."""
 
     def __init__(
         self, session: SparkSession, table: LakeTable, *, deletes: Deletes = "hard", remember_days: int = 30
     ) -> None:
-        self._table = ChangeTable(session, table)
+        super().__init__(session, table)
         self._memory = DeleteMemory(session, table, remember_days)
         self._deletes = deletes
         self._session = session
 
-    def check(self, schema: T.StructType) -> None:
-        """As the protocol says."""
-        refuse_without_changes(schema, self._table.table.name)
-
     def landed(self) -> Position | None:
-        """As the protocol says: nothing is known, so all is read from the start; what comes again changes nothing."""
+        """As the protocol says; what was deleted too long ago is forgotten."""
         self._memory.forget(self._session)
-        return Position({}, {})
+        return super().landed()
 
-    def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
-        return with_origin(rows)
-
-    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
-        """As the protocol says."""
-        with kept(formed) as changes:
-            facts = facts_of(changes)
-            if facts.changes:
-                self._table.apply(lambda: self._apply(changes, facts))
-
-    def _apply(self, changes: DataFrame, facts: Facts) -> None:
+    def _take(self, changes: DataFrame, facts: Facts) -> None:
         if facts.truncated is not None:
             self._truncate(changes.sparkSession, facts.truncated)
         rows = changes.filter(f"{CDC}.op <> 't' AND coalesce({CDC}.lsn >= {facts.truncated or 0}L, true)")

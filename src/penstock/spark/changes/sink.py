@@ -1,0 +1,45 @@
+"""What mirrors and histories have in common: they take changes, each of which tells its own place."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+
+from penstock.spark.changes.batch import Facts, facts_of, refuse_without_changes, with_origin
+from penstock.spark.changes.table import ChangeTable
+from penstock.spark.kept import kept
+from penstock.spark.lake.table import LakeTable
+from penstock.spark.queries.position import Position
+from penstock.spark.sinks.sink import Batch
+
+
+class ChangeSink(ABC):
+    """A sink in which a change that comes again changes nothing, so that no memory of batches is needed."""
+
+    def __init__(self, session: SparkSession, table: LakeTable) -> None:
+        self._table = ChangeTable(session, table)
+
+    def check(self, schema: T.StructType) -> None:
+        """As the protocol says."""
+        refuse_without_changes(schema, self._table.table.name)
+
+    def landed(self) -> Position | None:
+        """As the protocol says: nothing is known, so all is read from the start; what comes again changes nothing."""
+        return Position({}, {})
+
+    def form(self, rows: DataFrame) -> DataFrame:
+        """As the protocol says."""
+        return with_origin(rows)
+
+    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
+        """As the protocol says."""
+        with kept(formed) as changes:
+            facts = facts_of(changes)
+            if facts.changes:
+                self._table.apply(lambda: self._take(changes, facts))
+
+    @abstractmethod
+    def _take(self, changes: DataFrame, facts: Facts) -> None:
+        """Write the changes, which may have come before; called again if somebody else changed the table meanwhile."""
