@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
+from penstock.spark.changes.batch import coarse
 from penstock.spark.changes.table import Evolution, evolution, own_columns
 from penstock.spark.debezium.values import struct_of
 
@@ -48,3 +49,19 @@ def test_two_types_that_a_column_could_each_be_widened_to_do_not_meet_in_it() ->
     found = evolution(table, rows)
     assert found.names == {name: name for name in rows.names}
     assert (found.added, found.widened) == ({"price__decimal_38_10": fine}, {"price": whole})
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (17, 998_765, (0, 1_000_000)),
+        (4_000_123, 4_009_456, (4_000_000, 4_010_000)),
+        (5, 5, (5, 5)),
+        (-120, 127, (-128, 127)),
+        (-3, 7, (-10, 10)),
+    ],
+)
+def test_the_range_of_a_batch_is_widened_to_round_numbers_within_its_type(
+    low: int, high: int, found: tuple[int, int]
+) -> None:
+    assert coarse(low, high, 127 if high == 127 else 2**31 - 1) == found

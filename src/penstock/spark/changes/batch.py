@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,13 @@ from penstock.spark.decoding import KAFKA, quoted
 
 _KEPT: Final = ("op", "at", "snapshot", "commit", "lsn", "row", "tx", "tx_order", "keys", "unavailable", "outside")
 _ORDERED: Final = (T.NumericType, T.StringType, T.DateType)
+_WHOLE: Final[Mapping[type[T.DataType], int]] = {
+    T.ByteType: 2**7 - 1,
+    T.ShortType: 2**15 - 1,
+    T.IntegerType: 2**31 - 1,
+    T.LongType: 2**63 - 1,
+}
+"""The types of whole numbers, with the largest that each holds."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +107,21 @@ def bounds_of(rows: DataFrame, keys: Sequence[str]) -> tuple[str, str, str] | No
     [(low, high)] = rows.agg(F.min(quoted(name)).cast("string"), F.max(quoted(name)).cast("string")).collect()
     if low is None:
         return None
+    if type(kind) in _WHOLE:
+        low, high = coarse(int(low), int(high), _WHOLE[type(kind)])
     first, last = (f"CAST({literal(value)} AS {kind.simpleString()})" for value in (low, high))
     return quoted(name), first, last
 
 
-def literal(text: str) -> str:
-    """A text as SQL has it."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+def coarse(low: int, high: int, most: int) -> tuple[int, int]:
+    """A range that is somewhat larger, so that most batches of a table have the same: Spark compiles code for each."""
+    step = 10 ** (len(str(high - low)) - 1)
+    return max(low // step * step, -most - 1), min(-(-high // step) * step, most)
+
+
+def literal(value: object) -> str:
+    """A value as SQL has it: as text."""
+    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
