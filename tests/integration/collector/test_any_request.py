@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 
 import pytest
 import schemathesis
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.schemas import BaseSchema
+from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from tests.collector_process import EVENT
 from tests.integration.collector.conftest import Served, StartCollector
@@ -36,7 +38,10 @@ def test_events_are_taken_and_refused_as_described(api: BaseSchema, path: str, m
     @given(case=api[path]["POST"].as_strategy(generation_mode=mode))
     @MANY
     def check(case: Case) -> None:
-        case.call_and_validate()
+        answer = case.call()
+        # Of several events the bad ones are refused by themselves, which the usual check knows nothing of.
+        is_told_apart = answer.status_code == HTTPStatus.MULTI_STATUS and answer.json()["rejected"] > 0
+        case.validate_response(answer, excluded_checks=[negative_data_rejection] if is_told_apart else [])
 
     check()
 
