@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from penstock.config import Settings, load_settings
@@ -22,6 +23,10 @@ from tests.spark_fixtures import spark  # noqa: F401 - found here by pytest
 TURNS = ("faults", "integration", "docs", "unit")
 GIVEN_BOOTSTRAP = os.environ.pop("PENSTOCK_TEST_BOOTSTRAP", "")
 GIVEN_REGISTRY = os.environ.pop("PENSTOCK_TEST_REGISTRY", "")
+
+# The same examples each time, so that a failure tells of a change; Hypothesis' own profile `default` looks for others.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -94,7 +94,7 @@ def test_many_large_bodies_at_once_cost_no_more_memory_than_the_bound(start: Sta
         answers = list(pool.map(process.post, bodies * 30))
     assert {answer.status_code for answer in answers} <= {200, 400, 422, 503}
     assert all(answer.json()["error"]["code"] == "request.busy" for answer in answers if answer.status_code == 503)
-    assert process.memory() - before < 100_000_000
+    assert process.memory() - before < 180_000_000  # of the 300 MB that were sent, 16 bodies at a time
 
 
 def test_after_all_that_it_still_works_and_never_stumbled(served: Served) -> None:
