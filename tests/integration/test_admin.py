@@ -150,7 +150,7 @@ def test_an_address_that_never_answers_ends_at_the_time_out(settings: Settings, 
     changed = settings.model_copy(update={"bootstrap": f"127.0.0.1:{silent_port}", "timeout": 2})
     with Admin(changed) as nobody, pytest.raises(BrokerUnavailable, match="no answer within 2 s"):
         read_cluster(nobody)
-    assert 1 < time.monotonic() - started < 15
+    assert 1 < time.monotonic() - started < 4
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_a_broker_that_is_not_there_is_named_within_the_time_out(broker: MockBro
     started = time.monotonic()
     with pytest.raises(BrokerUnavailable, match=f"Kafka at {broker.address}: .*refused"):
         Producer("numbers", COUNT, settings=Settings(bootstrap=broker.address, timeout=1), registry=MemoryRegistry())
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 3
 
 
 def test_a_registry_that_is_not_there_is_named(broker: MockBroker) -> None:
@@ -191,7 +191,7 @@ def test_a_full_buffer_waits_for_room_and_then_fails(producer: MakeProducer, bro
     started = time.monotonic()
     with pytest.raises(BufferFull, match=r"stayed full for 0\.3 s, with 10 records waiting"):
         sending.send({"count": 10})
-    assert 0.3 <= time.monotonic() - started < 10
+    assert 0.3 <= time.monotonic() - started < 1
     with pytest.raises(Undelivered) as report:
         sending.close(timeout=0)
     assert sorted(record.value["count"] for record in report.value.records) == list(range(10))

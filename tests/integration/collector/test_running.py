@@ -91,7 +91,7 @@ def test_with_kafka_away_memory_stays_within_its_bound(start: StartCollector) ->
     codes = {answer.json().get("error", {}).get("code") for answer in answers}
     assert "request.busy" in codes
     assert all("retry-after" in answer.headers for answer in answers)
-    assert process.memory() - before < 90_000_000
+    assert process.memory() - before < 60_000_000
     assert process.metrics()["penstock_collector_underway_bytes"] <= 4 * 1024 * 1024
 
 

@@ -132,7 +132,7 @@ def test_no_registry_is_told_soon_with_every_url(nobody: str) -> None:
         started = time.monotonic()
         with pytest.raises(RegistryUnavailable) as caught:
             connect_registry(settings(f"{nobody},{ill.url}")).by_id(1)
-        assert time.monotonic() - started < 15
+        assert time.monotonic() - started < 5
     assert nobody in caught.value.message
     assert f"{ill.url}/schemas/ids/1: HTTP 503" in caught.value.message
     assert "penstock up" in caught.value.hint
@@ -147,7 +147,7 @@ def test_a_registry_that_hangs_is_given_up_within_the_time_out() -> None:
         started = time.monotonic()
         with pytest.raises(RegistryUnavailable, match="timed out"):
             connect_registry(settings(server.url, timeout=0.5)).by_id(1)
-        assert time.monotonic() - started < 2.9
+        assert time.monotonic() - started < 2
 
 
 @pytest.mark.parametrize(
