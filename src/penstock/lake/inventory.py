@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import NewType
 
 from penstock.lake.store import StoredFile
-from penstock.spark.lake.delta_log import is_commit
+from penstock.spark.lake.delta_log import LOG, is_commit
 from penstock.spark.lake.table import INTERNAL
 
 TableName = NewType("TableName", str)
 
-LOG = "_delta_log"
 NOTES = "table.json"
 _QUERIES = "queries"
 _LEDGER = "ledger"

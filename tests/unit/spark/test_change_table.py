@@ -52,16 +52,16 @@ def test_two_types_that_a_column_could_each_be_widened_to_do_not_meet_in_it() ->
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "found"),
+    ("low", "high", "most", "found"),
     [
-        (17, 998_765, (0, 1_000_000)),
-        (4_000_123, 4_009_456, (4_000_000, 4_010_000)),
-        (5, 5, (5, 5)),
-        (-120, 127, (-128, 127)),
-        (-3, 7, (-10, 10)),
+        (17, 998_765, 2**31 - 1, (0, 1_000_000)),
+        (4_000_123, 4_009_456, 2**31 - 1, (4_000_000, 4_010_000)),
+        (5, 5, 2**31 - 1, (5, 5)),
+        (-120, 127, 127, (-128, 127)),
+        (-3, 7, 2**31 - 1, (-10, 10)),
     ],
 )
 def test_the_range_of_a_batch_is_widened_to_round_numbers_within_its_type(
-    low: int, high: int, found: tuple[int, int]
+    low: int, high: int, most: int, found: tuple[int, int]
 ) -> None:
-    assert coarse(low, high, 127 if high == 127 else 2**31 - 1) == found
+    assert coarse(low, high, most) == found

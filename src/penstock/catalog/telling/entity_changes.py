@@ -26,9 +26,9 @@ class EntityChangeEvent(msgspec.Struct, frozen=True, rename="camel"):
 
     entity_type: str
     entity_urn: str
+    audit_stamp: Json
     category: str
     operation: str
-    audit_stamp: Json
     modifier: str | msgspec.UnsetType = msgspec.UNSET
     parameters: Json | msgspec.UnsetType = msgspec.UNSET
     version: int = 0
@@ -41,7 +41,7 @@ def entity_change_events(change: Change) -> list[EntityChangeEvent]:
 
 
 def _event(change: Change, meaning: Meaning) -> EntityChangeEvent:
-    return EntityChangeEvent(change.entity_type, change.urn, *meaning[:2], change.stamp, *meaning[2:])
+    return EntityChangeEvent(change.entity_type, change.urn, change.stamp, *meaning)
 
 
 def _lifecycle(change: Change) -> Iterator[Meaning]:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import TableChanged
-from penstock.spark.debezium.columns import own_name, placed, wider
+from penstock.spark.debezium.columns import own_name, take_in
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.failures import spark_failures
@@ -53,10 +53,8 @@ def evolution(table: T.StructType, rows: T.StructType) -> Evolution:
     """
     before = {field.name: field.dataType for field in table.fields}
     wanted = {field.name: nullable(field.dataType) for field in rows.fields}
-    known, names = dict(before), {}
-    for column, kind in wanted.items():
-        name = names[column] = placed(known, own_name(column, wanted), kind)
-        known[name] = wider(known.get(name, kind), kind) or kind
+    known = dict(before)
+    names = {column: take_in(known, own_name(column, wanted), kind) for column, kind in wanted.items()}
     added = {name: kind for name, kind in known.items() if name not in before}
     widened = {name: kind for name, kind in known.items() if name in before and kind != before[name]}
     return Evolution(names, added, widened)

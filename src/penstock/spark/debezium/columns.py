@@ -53,9 +53,15 @@ def united(schemas: Iterable[T.StructType]) -> T.StructType:
     found: dict[str, T.DataType] = {}
     for schema in schemas:
         for field in schema.fields:
-            name = placed(found, field.name, field.dataType)
-            found[name] = wider(found.get(name, field.dataType), field.dataType) or field.dataType
+            take_in(found, field.name, field.dataType)
     return T.StructType([T.StructField(name, kind) for name, kind in found.items()])
+
+
+def take_in(columns: dict[str, T.DataType], name: str, kind: T.DataType) -> str:
+    """Make room for values of a type, by a new column or a wider one; the name of the column that takes them."""
+    found = placed(columns, name, kind)
+    columns[found] = wider(columns.get(found, kind), kind) or kind
+    return found
 
 
 def placed(columns: Mapping[str, T.DataType], name: str, kind: T.DataType) -> str:

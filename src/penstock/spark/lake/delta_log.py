@@ -7,6 +7,7 @@ from typing import Final
 
 from penstock.spark.files import Files
 
+LOG: Final = "_delta_log"
 _COMMIT: Final = re.compile(r"\d{20}\.(json|checkpoint)")
 
 
@@ -22,4 +23,4 @@ def is_commit(name: str) -> bool:
 
 def log_path(path: str) -> str:
     """Where the log of the table at this path lies."""
-    return f"{path}/_delta_log"
+    return f"{path}/{LOG}"
