@@ -18,8 +18,9 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## the real systems on this machine, and events flowing through them
 	@$(BIN)/penstock demo
 
-test: $(READY) ## every test, fault tests in short form
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+test: $(READY) ## every test, fault tests in short form; what fails beside others runs once more, alone
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder || \
+	{ test $$? -eq 1 && echo "once more, alone: what failed" && $(BIN)/python -m pytest --last-failed; }
 
 faults: $(READY) ## the fault tests at full length; ROUNDS=n for longer
 	@ROUNDS=$${ROUNDS:-1} $(BIN)/python -m pytest -m faults -s

@@ -42,12 +42,17 @@ _ALTER_SECONDS = 10
 
 
 class Workload:
-    """Works on a database from a thread of its own until the block ends; `done` counts what it did."""
+    """Works on a database from a thread of its own until the block ends; `done` counts what it did.
 
-    def __init__(self, url: str, seed: int) -> None:
+    Without `rewrites`, no column changes its type. PostgreSQL 18.4 was seen to fail now and then at a table that was
+    rewritten while its log had no reader: its server ends by itself, starts again, and ends at the same place.
+    """
+
+    def __init__(self, url: str, seed: int, *, rewrites: bool = True) -> None:
         self.done: Counter[str] = Counter()
         self.failure: BaseException | None = None
         self._url = url
+        self._rewrites = rewrites
         self._random = random.Random(seed)  # noqa: S311 - any work will do, as long as it can be repeated
         self._columns = 0
         self._next_alter = 0.0
@@ -94,14 +99,8 @@ class Workload:
         return True
 
     def _alterations(self) -> list[Work]:
-        return [
-            self._add_column,
-            self._add_column,
-            self._drop_column,
-            self._rename_column,
-            self._widen,
-            self._change_type,
-        ]
+        light = [self._add_column, self._add_column, self._drop_column, self._rename_column]
+        return [*light, self._widen, self._change_type] if self._rewrites else light
 
     def _kinds(self) -> list[tuple[Work, int]]:
         return [

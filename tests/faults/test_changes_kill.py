@@ -27,6 +27,7 @@ from penstock.connect.captures import add_capture, wait_until_streaming
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.debezium import Capture
 from penstock.errors import ConnectorFailed, Transient
+from penstock.local.process import tail
 from penstock.local.stack import Stack, StackOptions
 from tests.cdc_fixtures import run
 from tests.conftest import local_settings
@@ -79,8 +80,11 @@ class Shop:
                     client.restart(NAME)
                 self.restarts += 1
             except Transient:
-                assert time.monotonic() < deadline
+                assert time.monotonic() < deadline, self.end_of_log("postgres")
                 time.sleep(0.5)
+
+    def end_of_log(self, part: str) -> str:
+        return "\n".join(tail(self.directory / "data" / "logs" / f"{part}.log", lines=40))
 
     def kill(self, victim: str) -> None:
         self.killed[victim] += 1
@@ -124,7 +128,7 @@ def test_mirrors_and_histories_are_right_whatever_dies(shop: Shop, rounds: int, 
     victims = chance.choices(VICTIMS, k=FULL_KILLS * rounds) if rounds else SHORT_VICTIMS
     began = time.monotonic()
     shop.capture()
-    with Workload(shop.url, seed) as work:
+    with Workload(shop.url, seed, rewrites=bool(rounds)) as work:
         work_through(shop, victims, chance)
     with driver(shop.directory, shop.settings):
         shop.wait_for_changes()
