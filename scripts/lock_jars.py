@@ -50,6 +50,7 @@ PARTS = {
             "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0@jar",
             "org.apache.kafka:kafka-clients:3.9.1@jar",
             "org.apache.commons:commons-pool2:2.12.1@jar",
+            "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0@jar",
         )
     ),
     "delta": Roots(alone=("io.delta:delta-spark_4.1_2.13:4.4.0@jar", "io.delta:delta-storage:4.4.0@jar")),

@@ -20,6 +20,7 @@ from penstock.errors import QueryFailed
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _DELTA = "delta-spark"
+_BARE_FILES = "hadoop-bare-naked-local-fs"
 _SECRETS = "(?i)secret|password|token|access[.]key|credential|jaas|ssl[.].*key"
 
 _DEFAULTS: Mapping[str, str] = {
@@ -60,6 +61,14 @@ _LOCAL_DEFAULTS: Mapping[str, str] = {
     "spark.driver.memory": "2g",
 }
 
+_BARE_FILES_DEFAULTS: Mapping[str, str] = {
+    # Hadoop's own local files start a process, `chmod`, for every directory and every file of a checkpoint.
+    "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+
 _DELTA_DEFAULTS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -97,6 +106,7 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
     return {
         **_DEFAULTS,
         **(_LOCAL_DEFAULTS if is_local else {}),
+        **(_BARE_FILES_DEFAULTS if is_local and any(_BARE_FILES in path for path in paths) else {}),
         **(_DELTA_DEFAULTS if any(_DELTA in path for path in paths) else {}),
         **_jar_options(paths, is_local=is_local),
         **{key: _text(value) for key, value in conf.items()},

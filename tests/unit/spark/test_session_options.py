@@ -42,6 +42,13 @@ def test_delta_is_switched_on_where_its_jar_is_there() -> None:
     assert "spark.sql.extensions" not in session_options([], {}, "local[2]")
 
 
+def test_local_files_need_no_process_for_each_directory_where_their_jar_is_there() -> None:
+    jars = [Path("/jars/hadoop-bare-naked-local-fs-0.1.0.jar")]
+    assert "Bare" in session_options(jars, {}, "local[2]")["spark.hadoop.fs.file.impl"]
+    assert "spark.hadoop.fs.file.impl" not in session_options([], {}, "local[2]")
+    assert "spark.hadoop.fs.file.impl" not in session_options(jars, {}, "spark://master:7077")
+
+
 def test_a_secured_cluster_is_described_as_the_java_client_wants_it() -> None:
     settings = Settings(
         bootstrap="kafka:9093",

@@ -126,7 +126,7 @@ def _may_be_no_text(value: Column, name: str | None) -> Column:
     looks_otherwise = begins_low | ((value >= F.lit("[")) & is_word)
     if name is None:
         return looks_otherwise
-    for colon in (":", ": "):
+    for colon in (": ", ":"):
         quoted = F.concat(F.lit(f'"{name}"{colon}"'), value, F.lit('"'))
         looks_otherwise &= ~F.contains(F.col("value").cast("string"), quoted)
     return looks_otherwise

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
-from penstock.spark.decoding import is_refused
+from penstock.spark.decoding import PROBLEM
 
 _WAIT_SECONDS = 20.0
 _LOOK_SECONDS = 0.002
@@ -23,7 +23,7 @@ class Counts(NamedTuple):
 
 def observed(decoded: DataFrame, observation: Observation) -> DataFrame:
     """The same messages, counted as they go by."""
-    return decoded.observe(observation, F.count(F.lit(1)).alias("read"), F.count_if(is_refused()).alias("refused"))
+    return decoded.observe(observation, F.count(F.lit(1)).alias("read"), F.count(PROBLEM).alias("refused"))
 
 
 def counts_of(observation: Observation) -> Counts | None:
