@@ -20,11 +20,12 @@ from penstock.events.metadata import Event
 from penstock.events.record import ConsumerRecord
 from penstock.kafka.deliveries import TOMBSTONE
 from penstock.kafka.producer import Producer
-from penstock.kafka.topics import ensure_dead_letters
+from penstock.kafka.topics import MAX_LETTER_BYTES, ensure_dead_letters
 
 FILE_NAME = "failed_events.log"
 
 _OURS_ONLY = 0o600
+_LARGEST = "message.max.bytes"
 
 
 class FailedEvents:
@@ -46,7 +47,7 @@ class FailedEvents:
         """Make the directory, so that one that cannot be written to is found before the first event."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._append(b"")
+            self._append(b"" if _ends_whole(self.path) else b"\n")
         except OSError as error:
             hint = "name another directory with options.failed_events_dir"
             raise ActionFailed(f"failed events cannot be kept in {self.path}: {error.strerror}", hint=hint) from error
@@ -54,7 +55,7 @@ class FailedEvents:
     def write(self, record: ConsumerRecord, event: EventEnvelope | None, event_type: str, error: BaseException) -> None:
         """Write one event to the file; `event` is None where the message could not be decoded."""
         try:
-            self._append(_line(record, event, event_type, error, datetime.now(UTC)))
+            self._append(_line_of(record, event, event_type, error, datetime.now(UTC)))
         except OSError as failure:
             raise ActionFailed(
                 f"{record.origin} failed, and {self.path} cannot be written: {failure.strerror}",
@@ -83,10 +84,11 @@ class FailedEvents:
             self._producer.close(timeout=5)
 
     def _append(self, line: bytes) -> None:
-        """In one write, so that lines of several processes stay whole."""
+        """In one write, so that lines of several processes stay whole; a full disk may take a part of one."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OURS_ONLY)
         try:
-            os.write(handle, line)
+            while line:
+                line = line[os.write(handle, line) :]
         finally:
             os.close(handle)
 
@@ -96,9 +98,34 @@ class FailedEvents:
             if self._producer is None:
                 ensure_dead_letters(self._settings, topic)
                 self._producer = Producer(
-                    topic, serializer=_as_it_is, key_type="bytes", linger_ms=0, settings=self._settings
+                    topic,
+                    serializer=_as_it_is,
+                    key_type="bytes",
+                    linger_ms=0,
+                    settings=self._settings,
+                    options={_LARGEST: self._settings.kafka.get(_LARGEST, MAX_LETTER_BYTES)},
                 )
             return self._producer
+
+
+def _ends_whole(path: Path) -> bool:
+    """Whether the next line begins on a line of its own: not after a write that was cut short."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() == b"\n"
+    except OSError:
+        return True
+
+
+def _line_of(
+    record: ConsumerRecord, event: EventEnvelope | None, event_type: str, error: BaseException, now: datetime
+) -> bytes:
+    """The line of an event; one that nests too deeply to be written is kept as the message that it came in."""
+    try:
+        return _line(record, event, event_type, error, now)
+    except RecursionError:
+        return _line(record, None, event_type, error, now)
 
 
 def _line(
