@@ -127,7 +127,7 @@ class Tracker:
             del self._in_work[id(record)]
             if done:
                 self._finish(window, record.offset)
-            else:
+            elif window.holds(record.offset):  # not if the action acknowledged it before it returned
                 window.put_off.add(record.offset)
             if self._waiting:
                 self._changed.notify_all()

@@ -63,6 +63,17 @@ def test_an_acknowledgement_counts_once_and_only_for_what_was_read() -> None:
     assert (tracker.held, tracker.offsets()) == (0, {HERE: 6})
 
 
+def test_an_event_that_is_acknowledged_before_act_returns_false_leaves_nothing_behind() -> None:
+    tracker = Tracker()
+    records = [record(0), record(1)]
+    window = tracker.receive(records)[0][1]
+    for each in reversed(records):
+        assert tracker.begin(window, each)
+        assert tracker.acknowledge(each.origin)
+        tracker.end(window, each, done=False)
+    assert (tracker.held, tracker.offsets(), window.put_off) == (0, {HERE: 2}, set())
+
+
 def test_partitions_are_told_apart() -> None:
     tracker = Tracker()
     work(tracker, record(7, partition=1))
