@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from socket import gaierror
 
 from penstock.actions.spec import Options
 from penstock.errors import PenstockError, Transient
@@ -10,7 +12,8 @@ from penstock.errors import PenstockError, Transient
 RAISED = "action.raised"
 """The code of errors that are none of ours."""
 
-_MAY_PASS = (Transient, ConnectionError, TimeoutError)
+_MAY_PASS = (ConnectionError, TimeoutError, gaierror)
+_MAX_CAUSES = 20
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,27 @@ class Retries:
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether the same attempt may work later."""
-    if isinstance(error, PenstockError):
-        return isinstance(error, Transient)
-    return isinstance(error, _MAY_PASS)
+    """Whether the same attempt may work later.
+
+    Libraries such as requests and httpx have errors of their own for a connection that fails, and what failed
+    beneath is their cause.
+    """
+    for each in _causes(error):
+        if isinstance(each, PenstockError):
+            return isinstance(each, Transient)
+        if isinstance(each, _MAY_PASS):
+            return True
+    return False
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, what it was raised from, what that was raised from, and so on; also what `from None` hides."""
+    found: BaseException | None = error
+    for _ in range(_MAX_CAUSES):
+        if found is None:
+            return
+        yield found
+        found = found.__cause__ or found.__context__
 
 
 def told(error: BaseException) -> tuple[str, str]:

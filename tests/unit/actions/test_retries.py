@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from socket import gaierror
+
+import httpx
 import pytest
 
 from penstock.actions.retries import Retries, may_pass, told
@@ -25,6 +28,26 @@ RETRIES = Retries(count=5, first_pause=1.0, longest_pause=6.0, every_error=False
 def test_only_what_may_pass_is_tried_again(error: BaseException, passes: bool) -> None:
     assert may_pass(error) is passes
     assert (RETRIES.pause(1, error, 0.5) is not None) is passes
+
+
+def test_a_library_s_own_error_passes_if_a_connection_is_its_cause() -> None:
+    with pytest.raises(httpx.ConnectError) as refused:
+        httpx.get("http://127.0.0.1:1", trust_env=False)
+    assert may_pass(refused.value)
+    assert may_pass(raised(RuntimeError("wrapped"), TimeoutError("slow")))
+    assert may_pass(raised(RuntimeError("wrapped"), gaierror("no name")))
+
+
+def test_the_first_of_our_own_errors_among_the_causes_decides() -> None:
+    assert not may_pass(raised(RecordInvalid("wrong"), ConnectionResetError("reset")))
+    assert not may_pass(raised(RuntimeError("wrapped"), raised(RecordInvalid("wrong"), TimeoutError("slow"))))
+    assert not may_pass(raised(RuntimeError("wrapped"), ValueError("wrong")))
+
+
+def raised(error: Exception, cause: BaseException) -> BaseException:
+    """An error as it is after it was raised while another was handled."""
+    error.__context__ = cause
+    return error
 
 
 def test_pauses_double_up_to_a_limit_and_half_of_each_is_by_chance() -> None:
