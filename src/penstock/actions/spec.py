@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from penstock.actions.source_spec import KafkaSource, Part
 from penstock.config.fields import Seconds, Size, Topic
@@ -63,6 +63,12 @@ class Options(Part):
     shutdown_timeout: Seconds = Field(30.0, description="how long an end or a rebalance waits for what is in work")
     stuck_after: Seconds = Field(300.0, description="/healthz is red when an event is in work for so long")
 
+    def letters(self, pipeline: str) -> str | None:
+        """The topic for what fails in this pipeline, or None where there is to be none."""
+        if self.dead_letters is False:
+            return None
+        return self.dead_letters or f"{_NOT_IN_TOPICS.sub('_', pipeline)}.dead"
+
 
 class PipelineSpec(Part):
     """One pipeline; its `name` is the consumer group, so the same file on several machines shares the load."""
@@ -75,7 +81,17 @@ class PipelineSpec(Part):
     transform: Annotated[list[Plugin], BeforeValidator(lambda value: value or [])] = Field(default_factory=list)
     action: Plugin
     datahub: dict[str, Any] | None = Field(None, description="DataHub's own server; nothing here asks it")
-    options: Annotated[Options, BeforeValidator(_or_empty)] = Field(default_factory=Options)
+    options: Annotated[Options, BeforeValidator(_or_empty)] = Field(default_factory=Options, validate_default=True)
+
+    @field_validator("options")
+    @classmethod
+    def _reads_no_letters(cls, options: Options, info: ValidationInfo) -> Options:
+        """A pipeline that reads its own dead letters never comes to an end."""
+        source, name = info.data.get("source"), info.data.get("name")
+        letters = options.letters(name) if name else None
+        if source is not None and letters in source.config.routes():
+            raise ValueError(f"dead_letters: the source reads the topic {letters}, so name another one, or false")
+        return options
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
@@ -86,10 +102,7 @@ class PipelineSpec(Part):
     @property
     def dead_letters(self) -> str | None:
         """The topic for what fails, or None where there is to be none."""
-        chosen = self.options.dead_letters
-        if chosen is False:
-            return None
-        return chosen or f"{_NOT_IN_TOPICS.sub('_', self.name)}.dead"
+        return self.options.letters(self.name)
 
     @property
     def directory(self) -> str:

@@ -205,6 +205,15 @@ def test_dead_letters_can_be_named_or_switched_off(tmp_path: Path) -> None:
     assert (spec.dead_letters, spec.directory) == ("My_Action_.dead", "my_action_")
 
 
+@pytest.mark.parametrize(
+    ("name", "options"), [("other", "options: {dead_letters: mine.dead}"), ("mine", ""), ("mine", "options: {}")]
+)
+def test_dead_letters_are_not_sent_to_a_topic_that_is_read(tmp_path: Path, name: str, options: str) -> None:
+    source = "source: {config: {topic_routes: {pe: [other, mine.dead]}}}"
+    with pytest.raises(ConfigError, match=r"the source reads the topic mine\.dead"):
+        load(tmp_path, f"name: {name}\n{source}\naction: {{type: hello_world}}\n{options}")
+
+
 def test_no_secret_of_a_file_is_shown(tmp_path: Path) -> None:
     spec = load(tmp_path, EVERY_DATAHUB_KEY)
     assert "user:secret" not in repr(spec.source)
