@@ -124,8 +124,9 @@ class Pipeline:
                 path.begin(record, window)
                 commits.commit_if_due()
             self._left -= len(received)
-        if workers is not None and not self._halt.is_set:
-            workers.wait(self.spec.options.shutdown_timeout)
+        while workers is not None and not self._halt.is_set and not workers.wait(_WAIT_SECONDS):
+            commits.commit_if_due()
+            self._look(reader)
 
     def _room(self, workers: Workers | None) -> int:
         """How many more may be read; while it waits, the reader's stand-in keeps the member in the group."""

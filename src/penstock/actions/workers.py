@@ -38,10 +38,10 @@ class Workers:
             self.bytes_held += len(job.record.value or b"")
         self._lanes.put(self._lane(job.record), job)
 
-    def wait(self, timeout: float) -> None:
-        """Wait until every job is finished."""
+    def wait(self, timeout: float) -> bool:
+        """Wait until every job is finished; whether that is so."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._jobs, timeout)
+            return self._changed.wait_for(lambda: not self._jobs, timeout)
 
     def _work(self, job: Job) -> None:
         self._finish(job)
