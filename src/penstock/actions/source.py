@@ -27,10 +27,9 @@ def open_reader(source: KafkaSource, clients: Clients, callbacks: Callbacks) -> 
         if source.stateless:
             starts = starting_offsets(admin, partitions, moment(_stateless_start(source.start)))
             return GroupReader(clients.consumer, topics, None, starts=starts, callbacks=callbacks)
-        has_places = _move_group(admin, source.start, clients, partitions)
-    # Where every partition has a place, one without it came later, and all that it holds is new.
-    fallback = "earliest" if has_places else clients.fallback
-    return GroupReader(clients.consumer, topics, clients.group, fallback=fallback, callbacks=callbacks)
+        _move_group(admin, source.start, clients, partitions)
+    # Every partition that was there has a place by now: one without it came later, and all that it holds is new.
+    return GroupReader(clients.consumer, topics, clients.group, fallback="earliest", callbacks=callbacks)
 
 
 def present_topics(admin: Admin, topics: Collection[str]) -> list[str]:
@@ -50,10 +49,10 @@ def _stateless_start(start: str) -> str:
     return "latest" if start == "committed" else start
 
 
-def _move_group(admin: Admin, start: str, clients: Clients, partitions: Collection[PartitionId]) -> bool:
+def _move_group(admin: Admin, start: str, clients: Clients, partitions: Collection[PartitionId]) -> None:
     """Move the group to its start, or give it a place where it has none, so that a restart misses nothing.
 
-    A group with members stays where it is: they were started from the same file. Whether it has places everywhere.
+    A group with members stays where it is: they were started from the same file, and gave it places then.
     """
     group = GroupName(clients.group)
     offsets = _wanted(admin, start, clients, partitions)
@@ -62,8 +61,6 @@ def _move_group(admin: Admin, start: str, clients: Clients, partitions: Collecti
             commit_offsets(admin, group, offsets)
     except GroupBusy:
         _log.info("group '%s' has members already, so this one goes on where they are", group)
-        return False
-    return True
 
 
 def _wanted(admin: Admin, start: str, clients: Clients, partitions: Collection[PartitionId]) -> Offsets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from penstock.config import Settings
 from penstock.events.envelope import EventEnvelope
 from tests.action_context import event
 from tests.running_pipeline import RunningPipeline
+
+BATCH = 500
 
 
 def file_of(directory: Path, count: int) -> Path:
@@ -46,3 +49,19 @@ def test_a_failure_ends_the_run_before_all_events_are_done(tmp_path: Path) -> No
     with RunningPipeline("t", Settings(), act, mode=Mode(events=file_of(tmp_path, 100)), options=options) as run:
         assert "events.log/0/4: ValueError: no" in str(run.ended())
         assert run.counts.done < 20
+
+
+def test_reading_stops_at_the_bytes_that_may_be_held_and_goes_on_when_some_are_done(tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    def act(_event: EventEnvelope) -> None:
+        gate.wait(30)
+
+    options = {"concurrency": 2, "buffer_bytes": 1024, "shutdown_timeout": 1}
+    with RunningPipeline("t", Settings(), act, mode=Mode(events=file_of(tmp_path, 1300)), options=options) as run:
+        run.until(lambda: run.pipeline.tracker.held == BATCH)
+        time.sleep(0.3)
+        assert run.pipeline.tracker.held == BATCH
+        gate.set()
+        assert run.ended() is None
+        assert run.counts.done == 1300
