@@ -18,6 +18,7 @@ from penstock.errors import UsageError
 ValueFormat = Literal["json", "bare-json", "avro"]
 
 POSTGRES: Final = "io.debezium.connector.postgresql.PostgresConnector"
+_CLASS: Final = "connector.class"
 _OTHERS: Mapping[str, str] = {
     "mysql": "io.debezium.connector.mysql.MySqlConnector",
     "mariadb": "io.debezium.connector.mariadb.MariaDbConnector",
@@ -41,7 +42,7 @@ _COMMON: Mapping[str, str] = {
     "heartbeat.interval.ms": "10000",
 }
 _OF_POSTGRES: Mapping[str, str] = {
-    "connector.class": POSTGRES,
+    _CLASS: POSTGRES,
     "plugin.name": "pgoutput",
     "publication.autocreate.mode": "filtered",
     "publish.via.partition.root": "true",
@@ -90,25 +91,32 @@ def postgres_settings(
 
 
 def other_settings(capture: Capture, url: str, settings: Settings, given: ConnectorSettings) -> dict[str, str]:
-    """Every setting of a MySQL or MariaDB connector; what is given wins."""
+    """Every setting of a MySQL or MariaDB connector, or of one whose class is given; what is given wins."""
     parts = urlsplit(url)
-    if parts.scheme not in _OTHERS:
-        hint = f"{', '.join(['postgresql', *_OTHERS])}; others by --set connector.class=..."
+    if parts.scheme not in _OTHERS and _CLASS not in given:
+        hint = f"{', '.join(['postgresql', *_OTHERS])}; others by --set {_CLASS}=..."
         raise UsageError(f"databases of the kind {parts.scheme or 'nothing'} are not known", hint=hint)
     history = {
         "schema.history.internal.kafka.bootstrap.servers": settings.bootstrap,
         "schema.history.internal.kafka.topic": f"{capture.name}.schema-history",
     }
     database = {
-        "connector.class": _OTHERS[parts.scheme],
         "database.hostname": parts.hostname or "localhost",
-        "database.port": str(parts.port or _DEFAULT_PORT),
         "database.user": unquote(parts.username or ""),
         "database.password": unquote(parts.password or ""),
+        **({"database.port": str(parts.port)} if parts.port else {}),
+    }
+    own = _own_settings(capture, parts.scheme) if parts.scheme in _OTHERS else {}
+    return {**history, **_shared(capture, settings), **own, **database, **given}
+
+
+def _own_settings(capture: Capture, kind: str) -> dict[str, str]:
+    return {
+        _CLASS: _OTHERS[kind],
+        "database.port": str(_DEFAULT_PORT),
         # A client of the server's log needs a number that no other client has.
         "database.server.id": str(zlib.crc32(capture.name.encode()) % 2**31 + 1),
     }
-    return {**history, **_shared(capture, settings), **database, **given}
 
 
 def is_postgres(url: str) -> bool:

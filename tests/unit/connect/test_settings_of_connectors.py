@@ -44,6 +44,16 @@ def test_other_databases_get_their_own_class_and_a_history_of_schemas() -> None:
     assert chosen["schema.history.internal.kafka.topic"] == "my-Shop.schema-history"
 
 
+def test_a_class_that_is_given_stands_for_a_kind_that_is_not_known() -> None:
+    given = {"connector.class": "io.debezium.connector.sqlserver.SqlServerConnector", "database.names": "shop"}
+    chosen = other_settings(CAPTURE, "sqlserver://sa:hush@db:1433", SETTINGS, given)
+    assert chosen.items() >= {**given, "database.hostname": "db", "database.port": "1433"}.items()
+    assert "database.port" not in other_settings(CAPTURE, "sqlserver://sa@db", SETTINGS, given)
+    assert "database.server.id" not in chosen
+    with pytest.raises(UsageError, match="sqlserver are not known"):
+        other_settings(CAPTURE, "sqlserver://sa@db", SETTINGS, {})
+
+
 @pytest.mark.parametrize("name", ["", "1shop", "a.b", "a b", "x" * 49])
 def test_names_that_cannot_begin_a_topic_are_refused(name: str) -> None:
     with pytest.raises(UsageError):
