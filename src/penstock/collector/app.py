@@ -88,8 +88,8 @@ class CollectorApp:
 
     async def _look_around(self) -> None:
         while True:
-            self._metrics.share(self._producer.bytes_underway)
             self._intake.tick()
+            self._metrics.share(self._producer.bytes_underway)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _post(self, topic: str, scope: Scope, receive: Receive, send: Send) -> None:

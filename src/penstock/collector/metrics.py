@@ -6,6 +6,7 @@ file of its own once a second; whichever worker is asked adds up all files, and 
 
 from __future__ import annotations
 
+import logging
 import os
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator
@@ -25,6 +26,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _LIVE_SECONDS = 5
+_log = logging.getLogger(__name__)
 
 Label = TypeVar("Label", bound=Hashable)
 
@@ -58,6 +60,7 @@ class Metrics:
     def __init__(self, shared: Path | None = None) -> None:
         self._numbers = Numbers()
         self._shared = shared
+        self._is_heard = True
 
     def answered(self, status: int, seconds: float) -> None:
         """Count an answer and its time."""
@@ -79,12 +82,18 @@ class Metrics:
         numbers.bytes[topic] = numbers.bytes.get(topic, 0) + size
 
     def share(self, underway: int) -> None:
-        """Note what is underway now, and let the other workers know all numbers."""
+        """Note what is underway now, and let the other workers know all numbers; a full disk is told once."""
         self._numbers.underway = underway
-        if self._shared is not None:
-            own, new = self._file(self._shared), self._file(self._shared).with_suffix(".new")
-            new.write_bytes(msgspec.msgpack.encode(self._numbers))
-            new.replace(own)
+        if self._shared is None:
+            return
+        try:
+            self._write(self._file(self._shared))
+        except OSError as error:
+            if self._is_heard:
+                _log.warning("other workers do not hear this one's numbers: %s", error)
+            self._is_heard = False
+        else:
+            self._is_heard = True
 
     def page(self) -> bytes:
         """The numbers of all workers in Prometheus' text form."""
@@ -93,6 +102,11 @@ class Metrics:
         for numbers in self._others():
             total.add(numbers)
         return generate_latest(_Exposition(total))
+
+    def _write(self, own: Path) -> None:
+        new = own.with_suffix(".new")
+        new.write_bytes(msgspec.msgpack.encode(self._numbers))
+        new.replace(own)
 
     def _others(self) -> Iterator[Numbers]:
         for file in self._shared.glob("*.numbers") if self._shared else ():

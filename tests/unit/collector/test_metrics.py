@@ -56,3 +56,17 @@ def test_a_dead_worker_counts_still_but_has_nothing_underway(tmp_path: Path, mon
     told = samples(Metrics(tmp_path).page())
     assert told['penstock_collector_events_total{status="accepted",topic="events"}'] == 1
     assert told["penstock_collector_underway_bytes"] == 0
+
+
+def test_numbers_that_cannot_be_written_stop_nobody_and_are_complained_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shared = tmp_path / "away"
+    metrics = Metrics(shared)
+    metrics.share(1)
+    metrics.share(2)
+    assert len(caplog.records) == 1
+    shared.mkdir()
+    metrics.share(3)
+    assert len(list(shared.iterdir())) == 1
+    assert samples(metrics.page())["penstock_collector_underway_bytes"] == 3
