@@ -21,7 +21,7 @@ from penstock.collector.refusals import Busy, NotJson
 from penstock.collector.shipment import Arrival, Dispatch, Shipment
 from penstock.collector.topics import Topic
 from penstock.collector.window import Window
-from penstock.errors import RecordInvalid
+from penstock.errors import BufferFull, RecordInvalid
 from penstock.kafka.acknowledged import AcknowledgedProducer
 
 
@@ -87,27 +87,36 @@ class Intake:
             raise Busy(message, hint="send it again", headers={"retry-after": RETRY_SECONDS})
 
     def _ship(self, parsed: Parsed, arrival: Arrival) -> Shipment:
-        shipment, shape = Shipment(self._dispatch, arrival), arrival.topic.shape
-        key = key_from(arrival.headers.get(b"idempotency-key"))
-        for place, (event, new_id) in enumerate(zip(parsed.events, new_ids(len(parsed.events)), strict=True)):
-            if isinstance(event, Rejected):
-                shipment.reject(event.text, event.error, new_id)
-                continue
-            try:
-                own_id = shape.take_id(event)
-            except RecordInvalid as error:
-                shipment.reject(shape.encode(event), error, new_id)
-                continue
-            if own_id is None and key is not None:
-                own_id = key if parsed.single else f"{key}/{place}"
-            shipment.add(event, own_id or new_id, is_clients_id=own_id is not None)
-        shipment.send()
+        shipment = Shipment(self._dispatch, arrival)
+        try:
+            _fill(shipment, parsed, arrival)
+            shipment.send()
+        except (Busy, BufferFull):
+            shipment.let_go()
+            raise
         return shipment
 
     def _count_reasons(self, results: list[EventResult]) -> None:
         for result in results:
             if result.error is not None:
                 self._metrics.not_taken(result.error.code)
+
+
+def _fill(shipment: Shipment, parsed: Parsed, arrival: Arrival) -> None:
+    """Take each event along under its id, or the reason why it cannot be."""
+    shape, key = arrival.topic.shape, key_from(arrival.headers.get(b"idempotency-key"))
+    for place, (event, new_id) in enumerate(zip(parsed.events, new_ids(len(parsed.events)), strict=True)):
+        if isinstance(event, Rejected):
+            shipment.reject(event.text, event.error, new_id)
+            continue
+        try:
+            own_id = shape.take_id(event)
+        except RecordInvalid as error:
+            shipment.reject(shape.encode(event), error, new_id)
+            continue
+        if own_id is None and key is not None:
+            own_id = key if parsed.single else f"{key}/{place}"
+        shipment.add(event, own_id or new_id, is_clients_id=own_id is not None)
 
 
 def _now() -> str:

@@ -1,113 +1,125 @@
-"""One window for several workers: a symbolic link for each id, in a directory that they share.
-
-Only one worker can win the making of a link, so only one sends the event; the link's target is its process id. When
-the event is acknowledged the target becomes `done`; when it failed the link is taken away. The others look until they
-see either. A link is made and replaced in one step, and needs no block on a disk.
-"""
+"""One window for several workers: who claims an id first sends the event, the others look until its fate is known."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
-from time import time
+from time import perf_counter
 
-import psutil
-
+from penstock.collector.answers import RETRY_SECONDS
+from penstock.collector.claims import Claims
+from penstock.collector.refusals import Busy
 from penstock.collector.window import EventKey, OwnWindow
 from penstock.errors import DeliveryFailed
 from penstock.kafka.acknowledged import Batch, Delivery, Underway
 
 _LOOK_SECONDS = 0.01
-_DONE = "done"
+_LOOKS_AT_ONCE = 100
+_REST_PER_WORK = 4
+"""However many claims are looked at, a fifth of the worker's time goes into it at the most."""
 
 
 class SharedWindow:
     """A `Window` through which all workers look; each has its own part of it in memory, too."""
 
     def __init__(self, directory: Path, seconds: float, most: int) -> None:
-        self._directory = directory
-        self._seconds = seconds
+        self._claims = Claims(directory, seconds)
         self._own = OwnWindow(seconds, most, on_forget=self.let_go)
-        self._watching: set[asyncio.Task[None]] = set()
+        self._elsewhere = _Elsewhere(self._claims)
 
     def find(self, key: EventKey) -> Delivery | None:
-        """See `Window`."""
+        """See `Window`; Busy where the id cannot be noted, since two workers might send the event then."""
         known = self._own.find(key)
-        if known is not None or self._is_first(self._link(key)):
+        if known is not None:
             return known
-        elsewhere = Delivery(0, [], Underway(records=1))
-        watching = asyncio.create_task(_watch(self._link(key), elsewhere))
-        self._watching.add(watching)
-        watching.add_done_callback(self._watching.discard)
-        return elsewhere
+        link = self._claims.link(key)
+        try:
+            is_first = self._claims.make(link)
+        except OSError as error:
+            message = f"the event's id cannot be noted for the other workers: {error.strerror}"
+            raise Busy(message, hint="send it again", headers={"retry-after": RETRY_SECONDS}) from error
+        return None if is_first else self._elsewhere.delivery(link)
 
     def remember(self, key: EventKey, delivery: Delivery) -> None:
         """See `Window`."""
         self._own.remember(key, delivery)
-        self._is_first(self._link(key))
-        note = _Note(self._link(key), delivery)
+        link = self._claims.link(key)
+        with suppress(OSError):  # it is underway, and known to this worker at least
+            self._claims.make(link)
+        note = _Note(self._claims, link, delivery)
         delivery.join(note)
         if delivery.settled:
             note.wake()
 
     def let_go(self, key: EventKey) -> None:
         """See `Window`."""
-        self._link(key).unlink(missing_ok=True)
-
-    def _is_first(self, link: Path) -> bool:
-        """Whether this worker is now the one that sends the event; a link past its time counts for nothing."""
-        with suppress(FileNotFoundError):
-            if time() - link.lstat().st_mtime > self._seconds:
-                link.unlink()
-        try:
-            link.symlink_to(str(os.getpid()))
-        except FileExistsError:
-            return False
-        return True
-
-    def _link(self, key: EventKey) -> Path:
-        return self._directory / f"{sha256(repr(key).encode()).hexdigest()}.id"
+        with suppress(OSError):  # on a disk that has become read-only it stays until its time is over
+            self._claims.drop(self._claims.link(key))
 
 
 class _Note(Batch):
     """Waits for one delivery of this worker, to tell the others how it ended."""
 
-    def __init__(self, link: Path, delivery: Delivery) -> None:
+    def __init__(self, claims: Claims, link: Path, delivery: Delivery) -> None:
         super().__init__(asyncio.get_running_loop())
+        self._claims = claims
         self._link = link
         self._delivery = delivery
 
     def wake(self) -> None:
-        """Write down that the delivery is done, or take the link away."""
-        if self._delivery.error is not None:
-            self._link.unlink(missing_ok=True)
+        """Write down that the delivery is done, or give the id free."""
+        settle = self._claims.finish if self._delivery.error is None else self._claims.drop
+        with suppress(OSError):  # with a full disk it stays underway for the others, who answer that they do not know
+            settle(self._link)
+
+
+class _Elsewhere:
+    """What other workers have underway and somebody here waits for: one task looks at all of it."""
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+        self._awaited: dict[Path, Delivery] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    def delivery(self, link: Path) -> Delivery:
+        """The delivery of another worker, the same for all who ask while it is underway."""
+        awaited = self._awaited.get(link)
+        if awaited is not None:
+            return awaited
+        awaited = Delivery(0, [], Underway(records=1))
+        claim = self._claims.read(link)
+        if claim is not None and claim.is_done:
+            awaited.settle()
+            return awaited
+        self._awaited[link] = awaited
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        return awaited
+
+    async def _look(self) -> None:
+        """Look at everything again and again, with a rest in between, until nothing is awaited any more."""
+        while self._awaited:
+            work = 0.0
+            links = list(self._awaited)
+            for start in range(0, len(links), _LOOKS_AT_ONCE):
+                began = perf_counter()
+                for link in links[start : start + _LOOKS_AT_ONCE]:
+                    self._look_at(link)
+                work += perf_counter() - began
+                await asyncio.sleep(0)
+            await asyncio.sleep(max(_LOOK_SECONDS, work * _REST_PER_WORK))
+
+    def _look_at(self, link: Path) -> None:
+        awaited, claim = self._awaited[link], self._claims.read(link)
+        if awaited.waiting and claim is not None and not claim.is_done:
+            if claim.is_dead:
+                self._claims.drop_dead(link)
             return
-        new = self._link.with_suffix(f".{os.getpid()}")
-        new.symlink_to(_DONE)
-        new.replace(self._link)
-
-
-async def _watch(link: Path, delivery: Delivery) -> None:
-    """Settle a delivery as the worker that has it says; one that died says nothing any more."""
-    while (state := _state(link)) != _DONE:
-        if state is None:
-            delivery.fail(DeliveryFailed("the same event, taken by another worker, did not reach Kafka"))
-            return
-        _take_from_the_dead(link, int(state))
-        await asyncio.sleep(_LOOK_SECONDS)
-    delivery.settle()
-
-
-def _take_from_the_dead(link: Path, pid: int) -> None:
-    if not psutil.pid_exists(pid):
-        link.unlink(missing_ok=True)
-
-
-def _state(link: Path) -> str | None:
-    try:
-        return str(link.readlink())
-    except FileNotFoundError:
-        return None
+        del self._awaited[link]
+        if claim is None:
+            # It failed, or is in doubt, or the worker died with it: what is gone does not say.
+            awaited.in_doubt = True
+            awaited.fail(DeliveryFailed("another worker took this event and may not have brought it to Kafka"))
+        elif claim.is_done:
+            awaited.settle()

@@ -14,7 +14,7 @@ from penstock.collector.deadlines import Deadlines
 from penstock.collector.shape import Event
 from penstock.collector.topics import Topic
 from penstock.collector.window import EventKey, Window
-from penstock.errors import BufferFull, PenstockError, RecordTooLarge
+from penstock.errors import PenstockError, RecordTooLarge
 from penstock.kafka.acknowledged import AcknowledgedProducer, Delivery, OutgoingRecord
 from penstock.kafka.outbox import HeaderPairs
 
@@ -71,6 +71,7 @@ class Shipment:
         self._rejections: dict[int, PenstockError] = {}
         self._first_places: dict[EventKey, int] = {}
         self._repeated: dict[int, int] = {}
+        self._joined: dict[EventKey, Delivery] = {}
         self._taken_before: dict[int, Delivery] = {}
 
     def add(self, event: Event, event_id: str, *, is_clients_id: bool) -> None:
@@ -97,15 +98,16 @@ class Shipment:
 
     def send(self) -> None:
         """Hand everything to the producer; BufferFull says that nothing was."""
-        try:
-            self._sent = self._dispatch.producer.send(self._records, self._batch)
-        except BufferFull:
-            for key in self._first_places:
-                self._dispatch.window.let_go(key)
-            raise
+        self._sent = self._dispatch.producer.send(self._records, self._batch)
         self._records.clear()
         if self._first_places:
             self._remember(self._first_places)
+
+    def let_go(self) -> None:
+        """Give the ids of events that were not sent free again, and wait for nobody's."""
+        for key in self._first_places:
+            self._dispatch.window.let_go(key)
+        self._leave()
 
     async def wait(self) -> None:
         """Wait for Kafka's word on all events, until the deadline; what is late is remembered by its id."""
@@ -116,8 +118,8 @@ class Shipment:
         finally:
             deadlines.stop(deadline)
         if batch.missing:
-            late = [place for place in self._record_places if place not in self._rejections]
-            self._remember({self._key(place): place for place in late})
+            self._leave()
+            self._remember(self._places_not_remembered())
 
     def results(self) -> tuple[list[EventResult], Tally]:
         """What became of each event, as far as it is known now, and how many met each fate."""
@@ -133,13 +135,25 @@ class Shipment:
         if key in self._first_places:
             self._repeated[place] = self._first_places[key]
             return True
-        known = self._dispatch.window.find(key)
+        known = self._joined.get(key) or self._dispatch.window.find(key)
         if known is None:
             self._first_places[key] = place
             return False
-        known.join(self._batch)
+        if key not in self._joined:
+            self._joined[key] = known
+            known.join(self._batch)
         self._taken_before[place] = known
         return True
+
+    def _leave(self) -> None:
+        """Stay in nobody's memory: a client that repeats itself would fill it while Kafka is away."""
+        for known in self._joined.values():
+            known.leave(self._batch)
+
+    def _places_not_remembered(self) -> dict[EventKey, int]:
+        """The events that were sent under an id of ours, which the client learns only from the answer."""
+        sent = {self._key(place): place for place in self._record_places if place not in self._rejections}
+        return {key: place for key, place in sent.items() if key not in self._first_places}
 
     def _key(self, place: int) -> EventKey:
         return EventKey(self._arrival.client, self._arrival.topic.name, self._ids[place])

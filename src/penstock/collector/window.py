@@ -38,6 +38,10 @@ class _Entry(NamedTuple):
     delivery: Delivery
     until: float
 
+    def is_over(self, now: float) -> bool:
+        """Whether its time is over, which it never is while the event is underway and might be sent twice."""
+        return self.until < now and self.delivery.settled
+
 
 class OwnWindow:
     """The window of one worker: so many seconds, and so many ids at the most; `on_forget` hears which ids leave."""
@@ -59,7 +63,7 @@ class OwnWindow:
     def find(self, key: EventKey) -> Delivery | None:
         """See `Window`."""
         entry = self._entries.get(key)
-        if entry is None or entry.delivery.error is not None or entry.until < self._now():
+        if entry is None or entry.delivery.error is not None or entry.is_over(self._now()):
             return None
         return entry.delivery
 
@@ -68,7 +72,7 @@ class OwnWindow:
         now = self._now()
         self._entries.pop(key, None)
         self._entries[key] = _Entry(delivery, now + self._seconds)
-        while len(self._entries) > self._most or self._oldest().until < now:
+        while len(self._entries) > self._most or self._oldest().is_over(now):
             self._on_forget(self._entries.popitem(last=False)[0])
 
     def let_go(self, key: EventKey) -> None:

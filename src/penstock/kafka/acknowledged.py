@@ -85,6 +85,12 @@ class Delivery(msgspec.Struct, eq=False):
             self.waiting = [*self.waiting, batch]
             batch.missing += 1
 
+    def leave(self, batch: Batch) -> None:
+        """Let a batch that joined wait no longer."""
+        if not self.settled:
+            self.waiting = [each for each in self.waiting if each is not batch]
+            batch.missing -= 1
+
     def fail(self, error: PenstockError) -> None:
         """Tell everybody who waits that the record was not even handed over."""
         self.error = error

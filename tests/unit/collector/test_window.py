@@ -22,6 +22,12 @@ def a_delivery() -> Delivery:
     return Delivery(100, [batch], Underway(100, records=1))
 
 
+def done() -> Delivery:
+    delivery = a_delivery()
+    delivery.settle()
+    return delivery
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -51,9 +57,17 @@ def test_what_failed_is_not_known_so_that_a_retry_is_sent(clock: Clock) -> None:
 
 def test_an_id_is_forgotten_when_its_time_is_over(clock: Clock) -> None:
     window = OwnWindow(60, 10, now=clock)
-    window.remember(key("a"), a_delivery())
+    window.remember(key("a"), done())
     clock.now += 61
     assert window.find(key("a")) is None
+
+
+def test_an_id_is_not_forgotten_while_its_event_is_underway(clock: Clock) -> None:
+    window, delivery = OwnWindow(60, 10, now=clock), a_delivery()
+    window.remember(key("a"), delivery)
+    clock.now += 61
+    window.remember(key("b"), a_delivery())
+    assert window.find(key("a")) is delivery
 
 
 def test_no_more_ids_are_kept_than_agreed_and_the_oldest_go_first(clock: Clock) -> None:
@@ -68,7 +82,7 @@ def test_no_more_ids_are_kept_than_agreed_and_the_oldest_go_first(clock: Clock) 
 def test_ids_past_their_time_do_not_stay_in_memory(clock: Clock) -> None:
     window = OwnWindow(60, 1000, now=clock)
     for number in range(100):
-        window.remember(key(str(number)), a_delivery())
+        window.remember(key(str(number)), done())
     clock.now += 61
     window.remember(key("new"), a_delivery())
     assert len(window._entries) == 1

@@ -1,0 +1,78 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from starlette.types import Message
+
+from penstock.collector.answers import Answer
+from penstock.collector.config import CollectorSettings
+from penstock.collector.intake import Intake
+from penstock.collector.metrics import Metrics
+from penstock.collector.refusals import Busy
+from penstock.collector.shared_window import SharedWindow
+from penstock.collector.topics import load_topics
+from penstock.collector.window import EventKey, OwnWindow, Window
+from penstock.config import load_settings
+from penstock.kafka.acknowledged import AcknowledgedProducer
+
+AWAY = load_settings(env={}, options={"bootstrap": "127.0.0.1:9"}).settings
+EVENT = {"Event_Type": "ListingView", "Event_Version": "1", "User_ID": "u-1"}
+KEY = EventKey("anonymous", "events", "a")
+
+
+@pytest.fixture
+async def producer() -> AsyncIterator[AcknowledgedProducer]:
+    producer = AcknowledgedProducer(AWAY, max_bytes=100_000, give_up=60)
+    yield producer
+    await producer.close(0)
+
+
+def intake(producer: AcknowledgedProducer, window: Window) -> Intake:
+    settings = CollectorSettings(answer_within=0.05)
+    return Intake(settings, load_topics(settings), producer, Metrics(), window)
+
+
+async def answered(intake: Intake, events: object) -> Answer:
+    """Posts events, and ticks until the answer is there."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": json.dumps(events).encode(), "more_body": False}
+
+    taking = asyncio.create_task(intake.take("events", {}, "", receive))
+    while not taking.done():
+        await asyncio.sleep(0.01)
+        intake.tick()
+    return await taking
+
+
+async def test_who_repeats_an_id_while_kafka_is_away_leaves_nothing_behind(producer: AcknowledgedProducer) -> None:
+    window = OwnWindow(60, 10)
+    taker, events = intake(producer, window), [{**EVENT, "event_id": "a"}] * 10
+    for _ in range(5):
+        assert (await answered(taker, events)).status == 503
+    delivery = window.find(KEY)
+    assert delivery is not None
+    assert len(delivery.waiting) == 1
+    assert producer.bytes_underway == delivery.size
+
+
+async def test_ids_of_a_request_that_was_refused_half_way_are_free_again(
+    producer: AcknowledgedProducer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, disk = Path.symlink_to, {"room": 1}
+
+    def on_a_full_disk(link: Path, target: str) -> None:
+        if not disk["room"]:
+            raise OSError(28, "No space left on device")
+        disk["room"] -= 1
+        make(link, target)
+
+    taker = intake(producer, SharedWindow(tmp_path, 60, 10))
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "symlink_to", on_a_full_disk)
+        with pytest.raises(Busy, match="No space left"):
+            await answered(taker, [{**EVENT, "event_id": name} for name in "ab"])
+    assert producer.bytes_underway == 0
+    assert SharedWindow(tmp_path, 60, 10).find(KEY) is None
