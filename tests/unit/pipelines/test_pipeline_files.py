@@ -136,6 +136,14 @@ MISTAKES = [
         "{table: shop/orders, file_size: huge}",
         "17: sinks.1.config.file_size: 'huge' is not a size",
     ),
+    *(
+        (
+            "{table: shop/orders}",
+            f"{{table: shop/orders, mode: {mode}, partition_by: [id]}}",
+            f"17: sinks.1.config.partition_by: mode {mode} makes no folders",
+        )
+        for mode in ("log", "mirror", "history")
+    ),
     (
         "{topic: orders_avro}",
         "{topic: orders_avro, partitions: 0}",

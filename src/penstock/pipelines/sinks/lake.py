@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.config import Settings
@@ -64,6 +64,16 @@ class LakeSinkConfig(SinkConfig):
     def _long_enough(cls, given: str) -> str:
         if _seconds(given) < _HOUR:
             raise ValueError("a batch that is being written would lose its files; keep versions for an hour or more")
+        return given
+
+    @field_validator("partition_by")
+    @classmethod
+    def _of_rows_that_stay(cls, given: list[str], info: ValidationInfo) -> list[str]:
+        mode = info.data.get("mode", "append")
+        if given and mode != "append":
+            raise ValueError(
+                f"mode {mode} makes no folders, since rows are found by their ranges; leave partition_by out"
+            )
         return given
 
     @property
