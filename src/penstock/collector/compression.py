@@ -16,6 +16,12 @@ _MAX_WINDOW = 8 * 1024 * 1024
 _STEP = 128
 """Bytes of zstd that are unpacked at once: a block of 4 bytes may hold 128 KiB, so these become 4 MiB at the most."""
 
+_GZIP_STEP = 64 * 1024
+"""Bytes of gzip that are unpacked at once: zlib copies what follows a member, so that must not be the whole body."""
+
+_MOST_PARTS = 10_000
+"""Members or frames of one body: an empty one has 9 bytes and costs as much work as a small event."""
+
 
 def unpacked(body: bytes, encoding: str, limit: int) -> bytes:
     """The body without its content encoding; TooLarge as soon as more than `limit` bytes have come out."""
@@ -37,31 +43,44 @@ def unpacked(body: bytes, encoding: str, limit: int) -> bytes:
 
 def _gunzip(body: bytes, most: int) -> bytes:
     """At most so many bytes of one or several gzip members."""
-    plain = bytearray()
-    while body and len(plain) < most:
-        member = zlib.decompressobj(_GZIP)
-        plain += member.decompress(body, most - len(plain))
-        if not member.eof and len(plain) < most:
-            raise EOFError("it ends in the middle")
-        body = member.unused_data
+    member, more, plain = zlib.decompressobj(_GZIP), _MOST_PARTS, bytearray()
+    for start in range(0, len(body), _GZIP_STEP):
+        step = body[start : start + _GZIP_STEP]
+        while step and len(plain) < most:
+            if member.eof:
+                member, more = zlib.decompressobj(_GZIP), _one_less(more)
+            plain += member.decompress(step, most - len(plain))
+            step = member.unused_data
+        if len(plain) >= most:
+            return bytes(plain)
+    if body and not member.eof:
+        raise EOFError("it ends in the middle")
     return bytes(plain)
 
 
 def _unzstd(body: bytes, most: int) -> bytes:
     """At most so many bytes of one or several zstd frames."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
-    frame, plain = decompressor.decompressobj(), bytearray()
+    frame, more, plain = decompressor.decompressobj(), _MOST_PARTS, bytearray()
     for start in range(0, len(body), _STEP):
-        part = body[start : start + _STEP]
-        while part:
-            frame = decompressor.decompressobj() if frame.eof else frame
-            plain += frame.decompress(part)
-            part = frame.unused_data if frame.eof else b""
+        step = body[start : start + _STEP]
+        while step:
+            if frame.eof:
+                frame, more = decompressor.decompressobj(), _one_less(more)
+            plain += frame.decompress(step)
+            step = frame.unused_data if frame.eof else b""
         if len(plain) >= most:
             return bytes(plain[:most])
     if body and not frame.eof:
         raise EOFError("it ends in the middle")
     return bytes(plain)
+
+
+def _one_less(more: int) -> int:
+    """How many parts may follow, now that one more has begun."""
+    if more == 1:
+        raise EOFError(f"it has more than {_MOST_PARTS:,} parts")
+    return more - 1
 
 
 _ENCODINGS: dict[str, Callable[[bytes, int], bytes]] = {

@@ -1,4 +1,5 @@
 import gzip
+import time
 import tracemalloc
 
 import pytest
@@ -37,6 +38,27 @@ def test_a_bomb_is_refused_without_being_unpacked(encoding: str) -> None:
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_as_many_parts_as_a_body_may_have_events_are_unpacked(encoding: str) -> None:
+    part = gzip.compress(b"one event\n") if encoding == "gzip" else zstandard.compress(b"one event\n")
+    assert unpacked(part * 5000, encoding, LIMIT) == b"one event\n" * 5000
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_a_body_of_very_many_empty_parts_is_refused_soon(encoding: str) -> None:
+    part = gzip.compress(b"") if encoding == "gzip" else zstandard.compress(b"")
+    began = time.process_time()
+    with pytest.raises(NotJson, match="parts"):
+        unpacked(part * (4 * 1024 * 1024 // len(part)), encoding, LIMIT)
+    assert time.process_time() - began < 1
+
+
+def test_gzip_is_unpacked_wherever_its_members_end() -> None:
+    texts = [bytes([number % 256]) * (number * 37 % 700) for number in range(200)]
+    body = b"".join(gzip.compress(text, compresslevel=number % 10) for number, text in enumerate(texts))
+    assert unpacked(body, "gzip", LIMIT) == b"".join(texts)
 
 
 def test_a_zstd_frame_that_asks_for_a_huge_window_is_refused() -> None:
