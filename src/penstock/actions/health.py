@@ -1,9 +1,10 @@
-"""`/healthz` and `/metrics` over HTTP, on localhost."""
+"""`/healthz` and `/metrics` over HTTP."""
 
 from __future__ import annotations
 
 import errno
 import json
+import socket
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,24 +17,21 @@ from prometheus_client.registry import CollectorRegistry
 
 from penstock.actions.metrics import ActionMetrics, Readings
 from penstock.actions.vitals import Vitals
-from penstock.errors import PortInUse
+from penstock.errors import PenstockError, PortInUse, UsageError
 
 _SECONDS = 10
 
 
-def serve_health(readings: Readings, port: int, host: str = "127.0.0.1") -> Callable[[], None]:
+def serve_health(readings: Readings, port: int, host: str) -> Callable[[], None]:
     """Serve in threads of their own; the function that comes back ends that. PortInUse where another program has it."""
     registry = CollectorRegistry()
     registry.register(ActionMetrics(readings))
     ProcessCollector(registry=registry)
     handler = type("Handler", (_Handler,), {"readings": staticmethod(readings), "registry": registry})
     try:
-        server = ThreadingHTTPServer((host, port), handler)
+        server = (_ServerOnIpv6 if ":" in host else ThreadingHTTPServer)((host, port), handler)
     except OSError as error:
-        if error.errno != errno.EADDRINUSE:
-            raise
-        hint = "stop the program that has it, or choose another with --metrics-port"
-        raise PortInUse(f"port {port} on {host} is in use", hint=hint) from error
+        raise _refused(error, host, port) from error
     thread = Thread(target=server.serve_forever, name="penstock-health", daemon=True)
     thread.start()
 
@@ -43,6 +41,18 @@ def serve_health(readings: Readings, port: int, host: str = "127.0.0.1") -> Call
         thread.join()
 
     return close
+
+
+class _ServerOnIpv6(ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+
+
+def _refused(error: OSError, host: str, port: int) -> PenstockError:
+    if error.errno == errno.EADDRINUSE:
+        hint = "stop the program that has it, or choose another with --metrics-port"
+        return PortInUse(f"port {port} on {host} is in use", hint=hint)
+    hint = "metrics_host is an address of this machine, metrics_port a port that you may open"
+    return UsageError(f"health cannot be served on {host}:{port}: {error.strerror}", hint=hint)
 
 
 class _Handler(BaseHTTPRequestHandler):

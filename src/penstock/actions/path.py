@@ -104,12 +104,15 @@ class EventPath:
 
     def begin(self, record: ConsumerRecord, window: Window) -> None:
         """Steps 2 and 3, for a message that was received."""
+        self._tracker.opening = record
         try:
             event = self._decode(record)  # 2
             wanted = event is not None and self._matches(event)  # 3
         except _FAILURES as error:
+            self._tracker.opening = None
             self.hand_over(Job(record, window, None, error))
             return
+        self._tracker.opening = None
         if wanted:
             self.hand_over(Job(record, window, event))
         else:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -19,6 +23,7 @@ from penstock.actions.unit import PipelineThread
 from penstock.actions.vitals import Vitals
 from penstock.config import Settings
 from penstock.errors import ActionFailed, PenstockError
+from penstock.events.vitals import LastError
 
 _TELL_SECONDS = 0.5
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
@@ -29,15 +34,21 @@ _FAILED = 70
 _context = get_context("spawn")
 """A forked process would inherit librdkafka's state without its threads."""
 
+Host = Callable[[Callable[[], int]], int]
+"""Calls a worker's work in the worker's process, and gives its exit code back, unless it ends the process with it."""
+
+_log = logging.getLogger(__name__)
+
 
 @dataclass
 class _Worker:
     """A process in our care; `ended` when it is not to be started again."""
 
     number: int
+    vitals: Vitals
     process: BaseProcess | None = None
     told: Connection | None = None
-    vitals: list[Vitals] = field(default_factory=list)
+    heard_at: float = 0.0
     ended: bool = False
     pause: float = _FIRST_PAUSE
     start_at: float = 0.0
@@ -46,13 +57,14 @@ class _Worker:
 class PipelineProcesses:
     """Starts the processes, and starts those again that died; one whose pipeline failed ends them all."""
 
-    def __init__(self, spec: PipelineSpec, settings: Settings) -> None:
+    def __init__(self, spec: PipelineSpec, settings: Settings, host: Host) -> None:
         self.name = spec.name
         self.settings = clients_of(spec, settings).others
         self.failure: PenstockError | None = None
         self._spec = spec
         self._given = settings
-        self._workers = [_Worker(number) for number in range(spec.options.workers)]
+        self._host = host
+        self._workers = [_Worker(number, _before(spec, number)) for number in range(spec.options.workers)]
         self._stopping = False
 
     def start(self) -> None:
@@ -87,14 +99,15 @@ class PipelineProcesses:
 
     def vitals(self) -> list[Vitals]:
         """How the pipeline is in each of its processes."""
-        return [vitals for worker in self._workers for vitals in worker.vitals]
+        return [_vitals(worker) for worker in self._workers]
 
     def _start(self, worker: _Worker, spec: PipelineSpec) -> None:
         told, tell = _context.Pipe(duplex=False)
-        worker.process = _context.Process(target=run_worker, args=(spec, self._given, worker.number, tell))
+        given = (spec, self._given, worker.number, tell, self._host)
+        worker.process = _context.Process(target=run_worker, args=given)
         worker.process.start()
         tell.close()
-        worker.told = told
+        worker.told, worker.heard_at = told, monotonic()
 
     def _look_after(self, worker: _Worker) -> None:
         if worker.ended:
@@ -108,6 +121,7 @@ class PipelineProcesses:
             self._ended(worker, worker.process.exitcode)
 
     def _ended(self, worker: _Worker, code: int | None) -> None:
+        _listen(worker)
         worker.process = None
         if code in {0, _FAILED} or self._stopping:
             worker.ended = True
@@ -115,6 +129,7 @@ class PipelineProcesses:
                 self.failure = _failure(worker)
                 self.stop()
             return
+        _died(worker, code)
         worker.start_at = monotonic() + worker.pause
         worker.pause = min(2 * worker.pause, _LONGEST_PAUSE)
 
@@ -125,45 +140,77 @@ def _going_on(spec: PipelineSpec) -> PipelineSpec:
     return spec.model_copy(update={"source": spec.source.model_copy(update={"config": config})})
 
 
+def _before(spec: PipelineSpec, number: int) -> Vitals:
+    """What is known of a worker that has told nothing yet."""
+    return Vitals(spec.name, number, "starting", datetime.now(UTC), stuck_after=spec.options.stuck_after)
+
+
+def _vitals(worker: _Worker) -> Vitals:
+    """What a worker told last, and how long ago that was if it should be telling more."""
+    silence = monotonic() - worker.heard_at if worker.process is not None else 0.0
+    return replace(worker.vitals, unheard=silence)
+
+
+def _died(worker: _Worker, code: int | None) -> None:
+    """Say so, and let its vitals say so until the process that comes after it tells its own."""
+    how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+    told = f"worker {worker.number} {how}, and is started again after {worker.pause:.0f} s"
+    _log.error("pipeline %s: %s", worker.vitals.pipeline, told)
+    worker.vitals = replace(
+        worker.vitals,
+        stage="failed",
+        lag={},
+        in_work=0,
+        oldest=None,
+        waits_for_acks=False,
+        last_error=LastError(datetime.now(UTC), ActionFailed.code, told, "its output says why"),
+    )
+
+
 def _listen(worker: _Worker) -> None:
     try:
         while worker.told is not None and worker.told.poll():
-            worker.vitals = worker.told.recv()
+            worker.vitals, worker.heard_at = worker.told.recv(), monotonic()
     except (EOFError, OSError):
         worker.told = None
 
 
 def _failure(worker: _Worker) -> PenstockError:
-    error = next((vitals.last_error for vitals in worker.vitals if vitals.last_error), None)
+    error = worker.vitals.last_error
     if error is None:
         return ActionFailed(f"worker {worker.number} failed", hint="the log says why")
     return ActionFailed(error.message, hint=error.hint, cause=error.code)
 
 
-def run_worker(spec: PipelineSpec, settings: Settings, number: int, tell: Connection) -> None:
+def run_worker(spec: PipelineSpec, settings: Settings, number: int, tell: Connection, host: Host) -> None:
     """One of the processes: run the pipeline until SIGTERM, and tell how it is."""
     stop = Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda _number, _frame: stop.set())
-    runner = Runner([PipelineThread(Pipeline(spec, settings), number)])
+    sys.exit(host(partial(_work, spec, settings, number, tell, stop)))
+
+
+def _work(spec: PipelineSpec, settings: Settings, number: int, tell: Connection, stop: Event) -> int:
+    """The exit code of a worker whose pipeline has ended."""
+    pipeline = PipelineThread(Pipeline(spec, settings), number)
     Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
-    telling = Thread(target=_tell, args=(runner, tell, stop), daemon=True)
+    telling = Thread(target=_tell, args=(pipeline, tell, stop), daemon=True)
     telling.start()
-    failures = runner.run(stop)
+    failures = Runner([pipeline]).run(stop)
     stop.set()
     telling.join()
-    _send(tell, runner)
-    sys.exit(_FAILED if failures else 0)
+    _send(tell, pipeline)
+    return _FAILED if failures else 0
 
 
-def _tell(runner: Runner, tell: Connection, stop: Event) -> None:
+def _tell(pipeline: PipelineThread, tell: Connection, stop: Event) -> None:
     while not stop.wait(_TELL_SECONDS):
-        _send(tell, runner)
+        _send(tell, pipeline)
 
 
-def _send(tell: Connection, runner: Runner) -> None:
+def _send(tell: Connection, pipeline: PipelineThread) -> None:
     try:
-        tell.send(list(runner.vitals()))
+        tell.send(pipeline.vitals()[0])
     except (BrokenPipeError, OSError):
         return
 

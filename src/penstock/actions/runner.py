@@ -52,7 +52,7 @@ class Runner:
         for charge in self._charges:
             charge.start()
         try:
-            while not stop.is_set() and not all(charge.join(0) for charge in self._charges):
+            while not stop.is_set() and not self._have_ended():
                 stop.wait(_LOOK_SECONDS)
         finally:
             self._end()
@@ -62,6 +62,11 @@ class Runner:
         """How all of them are."""
         for charge in self._charges:
             yield from charge.vitals()
+
+    def _have_ended(self) -> bool:
+        """Whether all have; each is looked after, whatever the others do."""
+        ended = [charge.join(0) for charge in self._charges]
+        return all(ended)
 
     def _end(self) -> None:
         for charge in self._charges:

@@ -88,11 +88,13 @@ class Tracker:
     """The windows of all partitions, with what is in work; any thread may call it.
 
     `held` counts the events that are read and cannot be committed yet, and `finished` those that became so.
+    `opening` is the event that is decoded and filtered now, before work on it begins.
     """
 
     def __init__(self) -> None:
         self.held = 0
         self.finished = 0
+        self.opening: ConsumerRecord | None = None
         self._windows: dict[tuple[str, int], Window] = {}
         self._lock = Lock()
         self._changed = Condition(self._lock)

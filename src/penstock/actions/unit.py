@@ -6,8 +6,10 @@ import logging
 from datetime import UTC, datetime
 from threading import Thread
 
+from penstock.actions.lasting import Lasting
 from penstock.actions.pipeline import Pipeline
 from penstock.actions.retries import told
+from penstock.actions.tally import total
 from penstock.actions.vitals import InWork, Stage, Vitals
 from penstock.errors import ActionFailed, PenstockError
 from penstock.events.vitals import LastError
@@ -28,6 +30,7 @@ class PipelineThread:
         self._stage: Stage = "starting"
         self._started_at = datetime.now(UTC)
         self._error: LastError | None = None
+        self._opening, self._waiting = Lasting(), Lasting()
         self._thread = Thread(target=self._run, name=f"penstock-action-{self.name}", daemon=True)
 
     def start(self) -> None:
@@ -53,9 +56,6 @@ class PipelineThread:
     def vitals(self) -> list[Vitals]:
         """How it is."""
         pipeline = self.pipeline
-        working = pipeline.tracker.in_work()
-        oldest = max(working, key=lambda each: each[1], default=None)
-        held = pipeline.tracker.held
         now = Vitals(
             self.name,
             self._worker,
@@ -64,15 +64,32 @@ class PipelineThread:
             counts=dict(pipeline.tally.by_type),
             lag=pipeline.standing.lag,
             position=pipeline.standing.position,
-            held=held,
-            in_work=len(working),
-            oldest=InWork(*oldest) if oldest else None,
+            held=pipeline.tracker.held,
+            in_work=len(pipeline.tracker.in_work()),
+            oldest=self._oldest(),
             stuck_after=pipeline.spec.options.stuck_after,
-            waits_for_acks=not working and held >= pipeline.spec.options.buffer,
+            waits_for_acks=self._waits_for_acks(),
             is_connected=pipeline.standing.is_connected,
             last_error=self._error,
         )
         return [now]
+
+    def _oldest(self) -> InWork | None:
+        """The event that is decoded, filtered or in work for the longest time."""
+        tracker = self.pipeline.tracker
+        opening = tracker.opening
+        found = [InWork(*each) for each in tracker.in_work()]
+        seconds = self._opening.seconds(opening and opening.origin)
+        if opening is not None:
+            found.append(InWork(opening.origin, seconds))
+        return max(found, key=lambda each: each.seconds, default=None)
+
+    def _waits_for_acks(self) -> bool:
+        """Whether the buffer is full of events that their action put off, and nothing has come of them for too long."""
+        tracker, options = self.pipeline.tracker, self.pipeline.spec.options
+        is_full = tracker.held >= options.buffer and tracker.opening is None and not tracker.in_work()
+        counts = total(self.pipeline.tally.by_type.copy().values())
+        return self._waiting.seconds((counts.received, counts.done) if is_full else None) >= options.stuck_after
 
     def _run(self) -> None:
         try:

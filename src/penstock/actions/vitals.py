@@ -26,7 +26,10 @@ class InWork:
 
 @dataclass(frozen=True)
 class Vitals:
-    """One pipeline in one process: what became of its events, how far behind it is, and what is in work."""
+    """One pipeline in one process: what became of its events, how far behind it is, and what is in work.
+
+    `unheard` is for how many seconds the process has told nothing.
+    """
 
     pipeline: str
     worker: int
@@ -40,6 +43,7 @@ class Vitals:
     oldest: InWork | None = None
     stuck_after: float = 300.0
     waits_for_acks: bool = False
+    unheard: float = 0.0
     is_connected: bool = True
     last_error: LastError | None = None
 
@@ -48,6 +52,8 @@ class Vitals:
         """Why somebody should look at it: it is dead, or stuck."""
         if self.stage == "failed":
             return f"dead: {self.last_error.message if self.last_error else 'it failed'}"
+        if self.unheard >= self.stuck_after:
+            return f"stuck: its process has not been heard of for {self.unheard:.0f} s"
         if self.oldest is not None and self.oldest.seconds >= self.stuck_after:
             return f"stuck: {self.oldest.origin} is in work for {self.oldest.seconds:.0f} s"
         if self.waits_for_acks:

@@ -10,25 +10,40 @@ from rich.console import Console
 
 from penstock.cli.output import err, text
 
+_OF_ACTIONS = "penstock.actions.log"
+"""Where the action `log` writes; its lines are what a pipeline is for, so all of them are shown."""
+
 
 class _ToConsole(logging.Handler):
-    """Puts Penstock's own warnings where a person sees them."""
+    """Puts Penstock's own warnings, and the lines of the action `log`, where a person sees them."""
 
     def __init__(self, console: Console) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__()
         self._console = console
 
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING or record.name.startswith(f"{_OF_ACTIONS}.")
+
     def emit(self, record: logging.LogRecord) -> None:
-        colour = "red" if record.levelno >= logging.ERROR else "yellow"
-        self._console.print(f"[{colour}]{record.levelname.lower()}[/] {text(record.getMessage())}")
+        level = f"[{_colour(record.levelno)}]{record.levelname.lower()}[/]"
+        self._console.print(f"{level} {text(record.getMessage())}", emoji=False)
 
 
 @contextmanager
 def logged(console: Console = err) -> Iterator[None]:
-    """Show warnings and errors while the block runs."""
-    logger, handler = logging.getLogger("penstock"), _ToConsole(console)
+    """Show warnings and errors while the block runs, and what actions log."""
+    logger, of_actions, handler = logging.getLogger("penstock"), logging.getLogger(_OF_ACTIONS), _ToConsole(console)
+    level = of_actions.level
+    of_actions.setLevel(logging.DEBUG)
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
+        of_actions.setLevel(level)
+
+
+def _colour(level: int) -> str:
+    if level >= logging.ERROR:
+        return "red"
+    return "yellow" if level >= logging.WARNING else "dim"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import Event
 
@@ -44,7 +44,7 @@ def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOpti
     charges = [_charge(spec, chosen, mode) for spec in specs]
     runner = Runner(charges)
     stop, threads = Event(), threading.enumerate()
-    with logged(), stops_by_signal(stop), _watched(runner, charges, chosen.metrics_port, mode):
+    with logged(), stops_by_signal(stop), _watched(runner, charges, chosen, mode):
         failures = runner.run(stop)
     _report(list(runner.vitals()))
     for error in failures.values():
@@ -77,8 +77,16 @@ def _load(files: Sequence[YamlFile], wrong: Sequence[Problem], *, all_must_be_ri
 
 def _charge(spec: PipelineSpec, chosen: Settings, mode: Mode) -> Charge:
     if spec.options.workers > 1 and mode == Mode():
-        return PipelineProcesses(spec, chosen)
+        return PipelineProcesses(spec, chosen, in_worker)
     return PipelineThread(Pipeline(spec, chosen, mode))
+
+
+def in_worker(work: Callable[[], int]) -> int:
+    """Do a worker's work in its process: what it logs is shown, and threads that an action leaves do not hold it up."""
+    threads = threading.enumerate()
+    with logged():
+        code = work()
+    return end_without(threads, code)
 
 
 def _tell(line: str) -> None:
@@ -86,12 +94,14 @@ def _tell(line: str) -> None:
 
 
 @contextmanager
-def _watched(runner: Runner, charges: Sequence[Charge], port: int | None, mode: Mode) -> Iterator[None]:
+def _watched(runner: Runner, charges: Sequence[Charge], chosen: Settings, mode: Mode) -> Iterator[None]:
     """Serve health and metrics, and send heartbeats, while the block runs; a dry run tells nobody."""
     with ExitStack() as ends:
+        host, port = chosen.metrics_host, chosen.metrics_port
         if port is not None:
-            ends.callback(serve_health(runner.vitals, port))
-            err.print(f"health is at http://127.0.0.1:{port}/healthz, metrics at /metrics")
+            ends.callback(serve_health(runner.vitals, port, host))
+            address = f"[{host}]" if ":" in host else host
+            err.print(text(f"health is at http://{address}:{port}/healthz, metrics at /metrics"))
         for beats in beats_of(charges) if mode.preview is None else []:
             ends.callback(beats.close)
         yield

@@ -73,6 +73,7 @@ class Settings(BaseModel):
     )
     collector: Section = Field(default_factory=Section, description="the collector's own, see docs/collector.md")
     metrics_port: Port | None = Field(None, description="where `penstock run` serves Prometheus metrics, on localhost")
+    metrics_host: str = Field("127.0.0.1", min_length=1, description="the address for metrics and /healthz of actions")
     jobs: Names = Field((), description="the metadata jobs to run, also called kafka.consumer.etl.jobid")
     ports: Ports = Field(default_factory=Ports, description="ports of the local stack")
     data: Path = Field(Path(".penstock"), description="the local stack's data and logs")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+from io import StringIO
 
 import pytest
 from pydantic import ValidationError
+from rich.console import Console
 
 from penstock.actions.builtin.hello_world import HelloWorld
 from penstock.actions.builtin.log import Log
+from penstock.cli.log_lines import logged
 from tests.action_context import context, event
 
 EVENT = event({"category": "TAG"})
@@ -37,6 +40,17 @@ def test_log_writes_a_line_at_its_level(caplog: pytest.LogCaptureFixture) -> Non
         ("DEBUG", "penstock.actions.log.test"),
     ]
     assert [record.getMessage() for record in ours] == ["TAG %s 7", EVENT.as_json()]
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_lines_of_log_are_shown_while_pipelines_run_whatever_their_level(level: str) -> None:
+    shown = Console(file=StringIO(), soft_wrap=True)
+    with logged(shown):
+        Log.create({"level": level, "message": "{{ category }} :bug: [x]"}, context()).act(EVENT)
+        Log.create({"level": level}, context()).act(EVENT)
+        logging.getLogger("penstock.actions.pipeline").info("of no interest")
+    Log.create({"level": level}, context()).act(EVENT)
+    assert shown.file.getvalue().splitlines() == [f"{level} TAG :bug: [x]", f"{level} {EVENT.as_json()}"]  # type: ignore[attr-defined]
 
 
 def test_a_wrong_config_is_refused() -> None:

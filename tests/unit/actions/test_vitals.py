@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from penstock.actions.health import health, serve_health
 from penstock.actions.tally import Tally
 from penstock.actions.vitals import InWork, Vitals
-from penstock.errors import PortInUse
+from penstock.errors import PortInUse, UsageError
 from penstock.events.record import Offset, Origin, Partition, TopicName
 from penstock.events.vitals import LastError
 from penstock.kafka.offsets import PartitionId
@@ -20,6 +20,7 @@ from penstock.local.ports import free_ports
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLACE = PartitionId(TopicName("t"), Partition(0))
+HOST = "127.0.0.1"
 
 
 def vitals(**given: object) -> Vitals:
@@ -33,6 +34,8 @@ def vitals(**given: object) -> Vitals:
         ({"oldest": InWork(Origin(*PLACE, Offset(3)), 299)}, None),
         ({"oldest": InWork(Origin(*PLACE, Offset(3)), 301)}, "stuck: t/0/3 is in work for 301 s"),
         ({"waits_for_acks": True, "held": 5000}, "stuck: 5,000 events wait for their action to acknowledge them"),
+        ({"unheard": 299}, None),
+        ({"unheard": 301}, "stuck: its process has not been heard of for 301 s"),
         ({"is_connected": False}, "stuck: no broker answers"),
     ],
 )
@@ -65,13 +68,13 @@ def test_health_and_metrics_are_served_and_workers_are_added_up() -> None:
         Vitals("p", 1, "running", NOW, counts=tally.by_type),
     ]
     (port,) = free_ports(1)
-    close = serve_health(lambda: readings, port)
+    close = serve_health(lambda: readings, port, HOST)
     try:
         assert httpx.get(f"http://127.0.0.1:{port}/healthz").json()["status"] == "ok"
         assert httpx.get(f"http://127.0.0.1:{port}/").status_code == HTTPStatus.NOT_FOUND
         found = samples(httpx.get(f"http://127.0.0.1:{port}/metrics").text)
         with pytest.raises(PortInUse):
-            serve_health(lambda: readings, port)
+            serve_health(lambda: readings, port, HOST)
     finally:
         close()
     assert found["penstock_action_events_received_total", "E", "p"] == 4
@@ -81,6 +84,19 @@ def test_health_and_metrics_are_served_and_workers_are_added_up() -> None:
     assert found["penstock_action_wait_seconds_bucket", "E", "0.25", "p"] == 2
     assert found["penstock_action_wait_seconds_bucket", "E", "0.1", "p"] == 0
     assert found["penstock_action_action_seconds_count", "E", "p"] == 2
+
+
+def test_health_is_served_on_the_address_that_is_asked_for_and_an_impossible_one_is_told() -> None:
+    (port,) = free_ports(1)
+    close = serve_health(list, port, "127.0.0.2")
+    try:
+        assert httpx.get(f"http://127.0.0.2:{port}/healthz").status_code == HTTPStatus.OK
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"http://127.0.0.1:{port}/healthz")
+    finally:
+        close()
+    with pytest.raises(UsageError, match=r"cannot be served on 192\.0\.2\.1"):
+        serve_health(list, port, "192.0.2.1")
 
 
 def test_a_heartbeat_is_plain_data() -> None:
