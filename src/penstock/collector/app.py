@@ -15,6 +15,7 @@ from penstock.collector.answers import RETRY_SECONDS, Answer, refusal
 from penstock.collector.config import CollectorSettings, CorsSettings
 from penstock.collector.health import Readiness
 from penstock.collector.intake import Intake
+from penstock.collector.limits import REFUSED
 from penstock.collector.metrics import Metrics
 from penstock.collector.openapi import describe
 from penstock.collector.pages import make_pages
@@ -55,10 +56,10 @@ class CollectorApp:
             await self._live(receive, send)
             return
         topic = self._posted_topic(scope["path"])
-        if topic is None:
+        if topic is None and REFUSED not in scope:
             await self._pages(scope, receive, send)
         else:
-            await self._post(topic, scope, receive, send)
+            await self._post(topic or "", scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -96,6 +97,8 @@ class CollectorApp:
         started = perf_counter()
         address = scope["client"][0] if scope.get("client") else ""
         try:
+            if REFUSED in scope:
+                raise scope[REFUSED]
             if scope["method"] != "POST":
                 raise WrongMethod(f"events are sent with POST, not {scope['method']:.20}", allowed="POST")
             answer = await self._intake.take(topic, dict(scope["headers"]), address, receive)

@@ -18,6 +18,12 @@ class Refusal(Terminal):
         self.headers = headers or {}
 
 
+class NotHttp(Refusal):
+    """What came over the connection is no request."""
+
+    code = "request.not_http"
+
+
 class NotJson(Refusal):
     """The body is not JSON, or not in the encoding that it claims."""
 
@@ -71,7 +77,7 @@ class WrongMethod(Refusal):
 
 
 class TooSlow(Refusal):
-    """The body did not arrive in time."""
+    """The head or the body did not arrive in time."""
 
     code = "request.too_slow"
     status = 408
@@ -98,8 +104,15 @@ class RateExceeded(Refusal):
     status = 429
 
 
+class HeadTooLarge(Refusal):
+    """The request's path and headers are above the limit."""
+
+    code = "request.head_too_large"
+    status = 431
+
+
 class Busy(Refusal):
-    """There is no room for the request now: Kafka, or the memory set aside for waiting for it, is the reason."""
+    """There is no room for the request now: because of Kafka, of what waits for it already, or of other clients."""
 
     code = "request.busy"
     status = 503

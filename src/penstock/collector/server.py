@@ -18,7 +18,7 @@ from uvicorn.supervisors import Multiprocess
 
 from penstock.collector.app import make_app
 from penstock.collector.config import CollectorSettings
-from penstock.collector.one_write import OneWrite
+from penstock.collector.limits import LimitedRequests
 from penstock.collector.topics import load_topics
 from penstock.config import Settings
 from penstock.config.listening import SERVER_OPTIONS, survive_signals
@@ -43,7 +43,7 @@ def _config(settings: Settings, collector: CollectorSettings, shared: Path | Non
         partial(_worker, settings, collector, shared),
         factory=True,
         loop="uvloop",
-        http=OneWrite,
+        http=LimitedRequests,
         workers=collector.workers,
         limit_concurrency=collector.connections,
         timeout_graceful_shutdown=int(collector.answer_within) + _LAST_BYTES_SECONDS,

@@ -1,0 +1,128 @@
+"""Limits on connections and on requests' heads, which uvicorn's protocol takes as large and as slow as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from penstock.collector.answers import RETRY_SECONDS, Answer, refusal
+from penstock.collector.one_write import OneWrite
+from penstock.collector.refusals import Busy, HeadTooLarge, NotHttp, Refusal, TooSlow
+
+REFUSED = "penstock.refused"
+"""Where the scope of a request has the refusal that is its answer, if it is refused before its body is looked at."""
+
+MAX_HEAD = 64 * 1024
+HEAD_SECONDS = 30.0
+
+_ALWAYS_SERVED = {b"/healthz", b"/readyz", b"/metrics"}
+
+
+class LimitedRequests(OneWrite):
+    """Serves `limit_concurrency` connections; more are refused in our words, but for questions about health.
+
+    A head, and the rest of a body that was answered before it had arrived, may take between half of the time and all of
+    it: a timer of each connection looks twice in that time, so that requests cost none.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as uvicorn makes its protocols
+        super().__init__(*args, **options)
+        self._most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
+        self._head: object | None = self  # the one that is arriving: at first none has begun
+        self._head_size = self._piece_size = 0
+        self._seen: object | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
+        """Begin to watch over the connection."""
+        super().connection_made(transport)
+        self._came_too_many = len(self.connections) > self._most
+        self._timer = self.loop.call_later(HEAD_SECONDS / 2, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Watch no longer."""
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take a piece of a request, unless the head that it belongs to grows too large."""
+        head, self._piece_size = self._head, len(data)
+        super().data_received(data)
+        if head is not None and self._head is head:
+            self._head_size += len(data)
+            if self._head_size > MAX_HEAD:
+                self._refuse(_too_large())
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        super().on_message_begin()
+        self._head, self._head_size = self.headers, 0
+
+    def on_headers_complete(self) -> None:
+        """A head is whole: its request is served, or refused before its body is looked at."""
+        self._head = None
+        refused = self._why_refused()
+        if refused is not None:
+            cast("dict[str, Any]", self.scope)[REFUSED] = refused
+        super().on_headers_complete()
+        if refused is not None or self._came_too_many:
+            self.cycle.keep_alive = False
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP as everything else is answered."""
+        self._refuse(NotHttp(msg))
+
+    def _why_refused(self) -> Refusal | None:
+        if self._head_size + self._piece_size > MAX_HEAD and self._size_of_head() > MAX_HEAD:
+            return _too_large()
+        is_full = (self._came_too_many and len(self.connections) > self._most) or len(self.tasks) >= self._most
+        if is_full and self.url not in _ALWAYS_SERVED:
+            return Busy(
+                "too many clients are connected", hint="come back later", headers={"retry-after": RETRY_SECONDS}
+            )
+        return None
+
+    def _size_of_head(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+
+    def _look(self) -> None:
+        """End the connection if what was unfinished the last time still is."""
+        unfinished = self._unfinished()
+        if unfinished is None or unfinished is not self._seen:
+            self._seen = unfinished
+            self._timer = self.loop.call_later(HEAD_SECONDS / 2, self._look)
+        elif unfinished is self.headers:
+            self._refuse(TooSlow(f"the head did not arrive within {HEAD_SECONDS:g} seconds"))
+        else:
+            self.transport.close()
+
+    def _unfinished(self) -> object | None:
+        """The head that is arriving, or the answered request whose body is; nothing while an answer is being made."""
+        if self._is_answering():
+            return None
+        if self._head is not None:
+            return self._head
+        return self.cycle if getattr(self.cycle, "more_body", False) else None
+
+    def _refuse(self, error: Refusal) -> None:
+        """Answer what is no whole request, but not in the place of an earlier one's answer; and close."""
+        if self.transport.is_closing():
+            return
+        if not self._is_answering():
+            self.transport.write(_as_bytes(refusal(error)))
+        self.transport.close()
+
+    def _is_answering(self) -> bool:
+        return not getattr(self.cycle, "response_complete", True)  # there is no cycle before the first request
+
+
+def _too_large() -> Refusal:
+    return HeadTooLarge(f"the request's head is larger than {MAX_HEAD:,} bytes", hint="send fewer or shorter headers")
+
+
+def _as_bytes(answer: Answer) -> bytes:
+    """An answer as it stands on the wire, where no request is whole enough to be answered through uvicorn."""
+    head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(answer.body)
+    return STATUS_LINE[answer.status] + head + answer.body
