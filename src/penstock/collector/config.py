@@ -103,6 +103,16 @@ class CollectorSettings(_Part):
                 raise ValueError(f"key {key.name} may send to {topic}, which is not among topics")
         return self
 
+    @model_validator(mode="after")
+    def _limits_fit(self) -> Self:
+        if self.buffer < self.max_body:
+            room = f"buffer is {self.buffer:,} bytes, too small for a body of max_body ({self.max_body:,})"
+            raise ValueError(f"{room}; raise buffer or lower max_body")
+        if self.window < self.give_up_after:
+            times = f"window is {self.window:g} s, and an event may be underway for {self.give_up_after:g} s"
+            raise ValueError(f"{times}; raise window or lower give_up_after, or a repeated id is sent twice")
+        return self
+
     @property
     def is_open(self) -> bool:
         """Whether anybody on the network may send: no keys, and not only this machine is listened to."""

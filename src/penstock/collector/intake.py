@@ -17,7 +17,7 @@ from penstock.collector.ids import key_from, new_ids
 from penstock.collector.keys import Keyring
 from penstock.collector.metrics import Metrics
 from penstock.collector.parse import JSON, Parsed, Rejected, parse_body
-from penstock.collector.refusals import Busy, NotJson
+from penstock.collector.refusals import Busy, NotJson, TooLarge
 from penstock.collector.shipment import Arrival, Dispatch, Shipment
 from penstock.collector.topics import Topic
 from penstock.collector.window import Window
@@ -91,7 +91,7 @@ class Intake:
         try:
             _fill(shipment, parsed, arrival)
             shipment.send()
-        except (Busy, BufferFull):
+        except (Busy, BufferFull, TooLarge):
             shipment.let_go()
             raise
         return shipment

@@ -11,10 +11,11 @@ from penstock.collector.answers import EventResult, EventStatus, Problem, Tally,
 from penstock.collector.body import Headers
 from penstock.collector.dead_letters import Sender, dead_letter
 from penstock.collector.deadlines import Deadlines
+from penstock.collector.refusals import TooLarge
 from penstock.collector.shape import Event
 from penstock.collector.topics import Topic
 from penstock.collector.window import EventKey, Window
-from penstock.errors import PenstockError, RecordTooLarge
+from penstock.errors import BufferFull, PenstockError, RecordTooLarge
 from penstock.kafka.acknowledged import AcknowledgedProducer, Delivery, OutgoingRecord
 from penstock.kafka.outbox import HeaderPairs
 
@@ -23,6 +24,7 @@ _LATE = Problem(
     "Kafka has not acknowledged in time; the event may or may not be there",
     "send it again with this id, and it is not taken twice while this collector remembers the id",
 )
+_FEWER = "send fewer events at once"
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
@@ -97,8 +99,14 @@ class Shipment:
             self._record_places.append(place)
 
     def send(self) -> None:
-        """Hand everything to the producer; BufferFull says that nothing was."""
-        self._sent = self._dispatch.producer.send(self._records, self._batch)
+        """Hand everything to the producer; BufferFull, or TooLarge if it never will fit, says that nothing was."""
+        producer = self._dispatch.producer
+        try:
+            self._sent = producer.send(self._records, self._batch)
+        except BufferFull:
+            if producer.could_hold(self._records):
+                raise
+            raise TooLarge("the events are larger than all that may wait for Kafka", hint=_FEWER) from None
         self._records.clear()
         if self._first_places:
             self._remember(self._first_places)

@@ -182,6 +182,10 @@ class AcknowledgedProducer:
                 delivery.fail(self._why_not_sent(failure, f"sending {len(value):,} bytes to {topic}"))
         return deliveries
 
+    def could_hold(self, records: Sequence[OutgoingRecord]) -> bool:
+        """Whether all these records fit when nothing else is underway."""
+        return sum(_size(value, key) for _, value, key, _ in records) <= self._max_bytes
+
     def batch(self) -> Batch:
         """A new batch to wait for."""
         return Batch(self._loop)

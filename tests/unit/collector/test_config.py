@@ -95,6 +95,10 @@ def test_every_problem_with_schemas_is_listed_with_its_line(tmp_path: Path) -> N
         ("collector: {keys: [{name: a, secret: ''}]}", "secret is empty"),
         ("collector: {keys: [{name: a, sha256: abc}]}", "sha256"),
         ("collector: {topics: {'a/b': {schema: x}}}", "a/b"),
+        ("collector: {buffer: 1 MiB}", "raise buffer or lower max_body"),
+        ("collector: {buffer: 1 MiB, max_body: 2 MiB}", "too small for a body of max_body (2,097,152)"),
+        ("collector: {window: 299}", "raise window or lower give_up_after, or a repeated id is sent twice"),
+        ("collector: {give_up_after: 1h}", "window is 600 s"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -10,11 +10,12 @@ from penstock.collector.answers import Answer
 from penstock.collector.config import CollectorSettings
 from penstock.collector.intake import Intake
 from penstock.collector.metrics import Metrics
-from penstock.collector.refusals import Busy
+from penstock.collector.refusals import Busy, TooLarge
 from penstock.collector.shared_window import SharedWindow
 from penstock.collector.topics import load_topics
 from penstock.collector.window import EventKey, OwnWindow, Window
 from penstock.config import load_settings
+from penstock.errors import BufferFull
 from penstock.kafka.acknowledged import AcknowledgedProducer
 
 AWAY = load_settings(env={}, options={"bootstrap": "127.0.0.1:9"}).settings
@@ -56,6 +57,19 @@ async def test_who_repeats_an_id_while_kafka_is_away_leaves_nothing_behind(produ
     assert delivery is not None
     assert len(delivery.waiting) == 1
     assert producer.bytes_underway == delivery.size
+
+
+async def test_events_that_never_fit_into_the_buffer_are_too_large_and_others_wait(
+    producer: AcknowledgedProducer,
+) -> None:
+    window = OwnWindow(60, 10)
+    taker, large = intake(producer, window), {**EVENT, "Listing_ID": "x" * 60_000}
+    with pytest.raises(TooLarge):
+        await answered(taker, [{**large, "event_id": "a"}, large])
+    assert window.find(KEY) is None
+    assert (await answered(taker, large)).status == 503
+    with pytest.raises(BufferFull):
+        await answered(taker, large)
 
 
 async def test_ids_of_a_request_that_was_refused_half_way_are_free_again(
