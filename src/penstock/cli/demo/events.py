@@ -162,11 +162,11 @@ def _wait(counts: Counts, running: tuple[Program, ...]) -> None:
 
 
 def _tell_end(counts: Counts) -> None:
-    refused = counts.rejected + counts.past_the_gate
-    if counts.in_lake != counts.accepted or counts.dead != refused:
+    if counts.in_lake != counts.accepted or counts.dead != counts.letters:
         raise PartFailed(f"the numbers do not agree: {counts.line()}")
     out.print(f"\n[green]✓[/] {counts.accepted:,} events were acknowledged, and each is in the lake once")
-    out.print(f"[green]✓[/] {refused} broken ones are kept as dead letters")
+    broken = counts.rejected + counts.past_the_gate
+    out.print(f"[green]✓[/] {broken} broken ones are kept as dead letters")
     out.print("\nTry next: [bold]penstock up[/], and in other terminals")
     for command, purpose in _NEXT.items():
         out.print(f"  [bold]{text(command):<42}[/] {purpose}")
