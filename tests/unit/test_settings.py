@@ -51,6 +51,24 @@ def test_a_variable_that_is_not_set_is_named_with_its_line(tmp_path: Path) -> No
     assert "LAKE" in caught.value.message
 
 
+def test_a_variable_that_is_not_set_hides_no_other_mistake_and_has_no_consequences(tmp_path: Path) -> None:
+    file = written(tmp_path, "timeout: ${TIMEOUT}\nlake: here\nbootstrp: x\nlake: there\nports: {kafka: 1, kafka: 2}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file, env={})
+    told = {(problem.place, problem.message) for problem in caught.value.problems}
+    assert told == {
+        (f"{file}:1", "timeout: the variable TIMEOUT is not set"),
+        (f"{file}:3", "bootstrp is not a setting"),
+        (f"{file}:4", "lake: it stands on line 2 already"),
+        (f"{file}:5", "ports.kafka: it stands on line 5 already"),
+    }
+
+
+def test_what_is_merged_by_an_alias_does_not_stand_twice(tmp_path: Path) -> None:
+    file = written(tmp_path, "kafka: &all {a: 1, b: 2}\ns3: {<<: *all, b: 3}\n")
+    assert dict(load_settings(file, env={}).settings.s3) == {"a": 1, "b": 3}
+
+
 def test_every_problem_is_listed_at_once_with_its_place(tmp_path: Path) -> None:
     file = written(tmp_path, "bootstrp: x\nports:\n  kafka: 99999\ntimeout: soon\n")
     with pytest.raises(ConfigError) as caught:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any, NamedTuple
 
+from penstock.actions.registry import imported
 from penstock.actions.spec import PipelineSpec
 from penstock.config import PassThrough, Settings
 from penstock.errors import UsageError
@@ -19,16 +19,21 @@ _CONSUMER = {"session.timeout.ms": 10_000, "topic.metadata.refresh.interval.ms":
 """How long the partitions of a member that died stay unread, which is DataHub's, and new topics unseen."""
 
 _OF_EVERY_CLIENT = ("security.", "ssl.", "sasl.", "socket.", "client.", "broker.", "enable.ssl", "oauth_cb")
+_POLL, _GROUP_WAITS_MS = "max.poll.interval.ms", 300_000
 _EARLIEST = ("earliest", "smallest", "beginning")
 
 
 class Clients(NamedTuple):
-    """The settings of the consumer and those of other clients, the group, and where a group without a place begins."""
+    """The settings of the consumer and those of other clients, the group, and where a group without a place begins.
+
+    `group_waits` is for how many seconds the group waits for a member to give partitions up, then goes on without it.
+    """
 
     consumer: Settings
     others: Settings
     group: str
     fallback: Fallback
+    group_waits: float
 
 
 def clients_of(spec: PipelineSpec, base: Settings) -> Clients:
@@ -40,11 +45,13 @@ def clients_of(spec: PipelineSpec, base: Settings) -> Clients:
     passed = _resolved({name: value for name, value in given.items() if name not in _OURS})
     bare = connection.model_copy(update={"consumer_config": PassThrough()}).settings(base)
     timeout = connection.client_timeout_seconds or base.timeout
+    consumer = {**_CONSUMER, **base.kafka, **passed}
     return Clients(
-        consumer=_with(bare, timeout, {**_CONSUMER, **base.kafka, **passed}),
+        consumer=_with(bare, timeout, consumer),
         others=_with(bare, timeout, {**base.kafka, **_shared(passed)}),
         group=group,
         fallback="earliest" if reset in _EARLIEST else "latest",
+        group_waits=_poll_seconds(consumer),
     )
 
 
@@ -63,10 +70,19 @@ def _resolved(passed: dict[str, Any]) -> dict[str, Any]:
 
 
 def _function(place: str) -> Callable[..., Any]:
-    module, _, name = place.partition(":")
+    hint = "write module:function, and let PYTHONPATH name its directory"
     try:
-        found: Callable[..., Any] = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        hint = "write module:function, and let PYTHONPATH name its directory"
-        raise UsageError(f"oauth_cb: {place} cannot be imported: {error}", hint=hint) from error
-    return found
+        found = imported(place)
+    except UsageError as error:
+        raise UsageError(f"oauth_cb: {error.message}", hint=hint) from error
+    if not callable(found):
+        raise UsageError(f"oauth_cb: {place} is no function", hint=hint)
+    return found  # type: ignore[no-any-return]
+
+
+def _poll_seconds(kafka: Mapping[str, Any]) -> float:
+    given = kafka.get(_POLL, _GROUP_WAITS_MS)
+    try:
+        return int(given) / 1000
+    except (TypeError, ValueError):
+        raise UsageError(f"{_POLL}: {given!r} is not a number", hint="it is in milliseconds") from None

@@ -8,12 +8,16 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from penstock.actions.clients import clients_of
 from penstock.actions.filters import compile_filter
 from penstock.actions.registry import ACTIONS, TRANSFORMERS, Kind, find_class
+from penstock.actions.retries import told
 from penstock.actions.spec import PipelineSpec
+from penstock.config import Settings
 from penstock.config.validation import problems, validate
 from penstock.config.yaml_file import KeyPath, YamlFile
-from penstock.errors import ConfigError, Problem, UsageError
+from penstock.errors import ConfigError, PenstockError, Problem, UsageError
+from penstock.schemas import connect_registry
 
 
 def is_enabled(file: YamlFile) -> bool:
@@ -28,10 +32,20 @@ def load_pipeline(file: YamlFile) -> PipelineSpec:
     try:
         spec = validate(PipelineSpec, file)
     except ConfigError as error:
-        raise ConfigError(sorted({*error.problems, *found}, key=_line)) from None
-    if found:
-        raise ConfigError(found)
+        found += error.problems
+    wrong = file.with_others(found)
+    if wrong:
+        raise ConfigError(sorted(wrong, key=_line))
     return spec
+
+
+def check_clients(spec: PipelineSpec, file: YamlFile, settings: Settings) -> None:
+    """Read what the connection names, such as keystores, without connecting; a ConfigError tells what cannot be."""
+    try:
+        connect_registry(clients_of(spec, settings).others)
+    except PenstockError as error:
+        place = ("source", "config", "connection")
+        raise ConfigError([Problem(file.place(place), f"{_dotted(place)}: {error.message}", error.hint)]) from error
 
 
 def _let_import_from(file: YamlFile) -> None:
@@ -69,6 +83,8 @@ def _problems_of(kind: Kind, plugin: Any, path: KeyPath, file: YamlFile) -> list
         model.model_validate(plugin.get("config") or {})
     except ValidationError as error:
         return problems(error, model, file.place, (*path, "config"))
+    except Exception as error:  # noqa: BLE001 - a user's model may raise anything, and other files are still to be run
+        return [Problem(file.place((*path, "config")), f"{_dotted(path)}.config: {told(error)[1]}")]
     return []
 
 

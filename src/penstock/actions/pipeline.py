@@ -31,8 +31,6 @@ from penstock.kafka.rebalance import Callbacks
 _BATCH = 500
 _WAIT_SECONDS = 0.1
 _LOOK_SECONDS = 1.0
-_GROUP_WAITS_MS = 300_000
-"""How long a group waits for a member to give partitions up; then it goes on without the member."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,8 +49,7 @@ class Pipeline:
         self._left = inf if mode.limit is None else mode.limit
         self._reader: Reader | None = None
         self._looked_at = 0.0
-        group_waits = int(self.clients.consumer.kafka.get("max.poll.interval.ms", _GROUP_WAITS_MS)) / 1000
-        self._patience = min(spec.options.shutdown_timeout, group_waits / 2)
+        self._patience = min(spec.options.shutdown_timeout, self.clients.group_waits / 2)
 
     @property
     def is_reading(self) -> bool:

@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
+from penstock.actions.retries import told
 from penstock.config.suggest import did_you_mean
 from penstock.errors import UsageError
 
@@ -73,23 +74,27 @@ def find_class(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - any class w
 def _load(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - as above
     place = kind.builtin.get(type_name, type_name)
     if ":" in place:
-        return _imported(place)
+        return imported(place)
     installed = kind.entry_points()
     if type_name in installed:
-        return _imported(installed[type_name])
+        return imported(installed[type_name])
     if "." in type_name:
-        return _imported(":".join(type_name.rsplit(".", 1)))
+        return imported(":".join(type_name.rsplit(".", 1)))
     known = [*kind.builtin, *installed]
     hint = did_you_mean(type_name, known, f"there are {', '.join(known)}, or write module:Class for one of your own")
     raise UsageError(f"there is no {kind.name} of type {type_name}", hint=hint)
 
 
-def _imported(place: str) -> Any:  # noqa: ANN401 - as above
-    module, _, name = place.partition(":")
+def imported(place: str) -> Any:  # noqa: ANN401 - as above
+    """What stands at `module:name`; UsageError if it cannot be imported, whatever its module raises."""
+    module_name, _, name = place.partition(":")
     hint = "is it installed, or in a directory that PYTHONPATH names?"
     try:
-        return getattr(import_module(module), name)
+        module = import_module(module_name)
     except ImportError as error:
         raise UsageError(f"{place} cannot be imported: {error}", hint=hint) from error
-    except AttributeError as error:
-        raise UsageError(f"{place}: the module {module} has no {name}", hint=hint) from error
+    except (Exception, SystemExit) as error:  # a user's module may raise anything, and other files are still to be run
+        raise UsageError(f"{place} cannot be imported: {told(error)[1]}", hint="run the module by itself") from error
+    if not hasattr(module, name):
+        raise UsageError(f"{place}: the module {module_name} has no {name}", hint=hint)
+    return getattr(module, name)

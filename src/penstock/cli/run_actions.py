@@ -10,7 +10,7 @@ from threading import Event
 from penstock.actions.assembly import Mode
 from penstock.actions.beats import beats_of
 from penstock.actions.health import serve_health
-from penstock.actions.loading import is_enabled, load_pipeline
+from penstock.actions.loading import check_clients, is_enabled, load_pipeline
 from penstock.actions.pipeline import Pipeline
 from penstock.actions.processes import PipelineProcesses
 from penstock.actions.runner import Charge, Runner
@@ -32,14 +32,13 @@ from penstock.errors import ConfigError, Problem
 def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOptions) -> int:
     """Run the actions of these files until they are stopped; the exit code.
 
-    A file with mistakes does not stop the others, unless there are no others; `wrong` are those of files that could
-    not even be read.
+    A file with mistakes does not stop the others, unless there are no others; `wrong` are those that reading found.
     """
-    specs = _load(files, wrong, all_must_be_right=options.check)
+    chosen = settings(metrics_port=options.metrics_port)
+    specs = _load(files, wrong, chosen, all_must_be_right=options.check)
     if options.check:
         err.print(f"{counted(len(specs), 'action')} checked, nothing is wrong")
         return 0
-    chosen = settings(metrics_port=options.metrics_port)
     mode = Mode(options.max, options.events, _tell if options.dry_run else None)
     charges = [_charge(spec, chosen, mode) for spec in specs]
     runner = Runner(charges)
@@ -52,7 +51,9 @@ def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOpti
     return end_without(threads, 1 if failures else 0)
 
 
-def _load(files: Sequence[YamlFile], wrong: Sequence[Problem], *, all_must_be_right: bool) -> list[PipelineSpec]:
+def _load(
+    files: Sequence[YamlFile], wrong: Sequence[Problem], chosen: Settings, *, all_must_be_right: bool
+) -> list[PipelineSpec]:
     """The pipelines that are in order and switched on; the mistakes of the others are shown, or raised if all are."""
     specs: dict[str, PipelineSpec] = {}
     problems = list(wrong)
@@ -62,12 +63,14 @@ def _load(files: Sequence[YamlFile], wrong: Sequence[Problem], *, all_must_be_ri
             continue
         try:
             spec = load_pipeline(file)
+            check_clients(spec, file, chosen)
         except ConfigError as error:
             problems += error.problems
             continue
         if spec.name in specs:
             problems.append(Problem(file.place(("name",)), f"name: another file has the name {spec.name} as well"))
         specs.setdefault(spec.name, spec)
+    problems = list(dict.fromkeys(problems))  # a file's own are those of reading as well
     if problems and (all_must_be_right or not specs):
         raise ConfigError(problems)
     if problems:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
 from pydantic import SecretStr
 
+from penstock.actions.loading import is_enabled
 from penstock.config.settings import PREFIX, LoadedSettings
-from penstock.config.yaml_file import YamlFile, read_yaml
+from penstock.config.yaml_file import YamlFile, read_to_check
 from penstock.errors import ConfigError, Problem, UsageError
 
 Kind = Literal["action", "data"]
@@ -40,7 +42,7 @@ class DataOptions:
 
 
 def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> tuple[list[YamlFile], list[Problem]]:
-    """The files that can be read, and the problems of the others; a ConfigError if not one can be read.
+    """The files that can be read, and all problems of reading; a ConfigError if not one can be read.
 
     A file that is switched off has no problems.
     """
@@ -48,43 +50,35 @@ def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> tuple[l
     problems: list[Problem] = []
     for path in paths:
         try:
-            found.append(read_yaml(path, environment))
+            file = read_to_check(path, environment)
         except ConfigError as error:
-            off = _switched_off(path)
-            found += [off] if off else []
-            problems += [] if off else error.problems
+            problems += error.problems
+            continue
+        found.append(file)
+        problems += file.problems if is_enabled(file) else ()
     if not found:
         raise ConfigError(problems)
     return found, problems
 
 
-class _AnyVariable(dict[str, str]):
-    """Has every variable, so that a file can be read though some are not set."""
-
-    def get(self, _name: str, default: object = None) -> str:
-        del default
-        return "unset"
-
-
-def _switched_off(path: Path) -> YamlFile | None:
-    """The file if it says `enabled: false`, whatever else is wrong with its variables."""
-    try:
-        file = read_yaml(path, _AnyVariable())
-    except ConfigError:
-        return None
-    return file if str(file.content.get("enabled")).lower() == "false" else None
-
-
 def kind_of(files: Sequence[YamlFile]) -> Kind:
-    """What the files are; one call runs actions or data pipelines, which have different processes and options."""
+    """What the files are; one call runs actions or data pipelines, which have different processes and options.
+
+    A file that says neither is taken for what the others are, and its mistakes are told as theirs would be.
+    """
     actions = [file for file in files if "action" in file.content]
-    if actions and len(actions) < len(files):
-        other = next(file for file in files if file not in actions)
+    data = [file for file in files if "sinks" in file.content and file not in actions]
+    if actions and data:
         raise UsageError(
-            f"{actions[0].path} is an action, and {other.path} is a data pipeline",
+            f"{actions[0].path} is an action, and {data[0].path} is a data pipeline",
             hint="run them by two commands",
         )
-    return "action" if actions else "data"
+    return "action" if actions or (not data and any(map(_is_rather_an_action, files))) else "data"
+
+
+def _is_rather_an_action(file: YamlFile) -> bool:
+    """Whether a file that has neither of the words comes closer to an action; only actions can be switched off."""
+    return not is_enabled(file) or bool(get_close_matches("action", file.content))
 
 
 def file_environment(loaded: LoadedSettings) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 
 from penstock.config.secrets import PassThrough, Section, hide
 from penstock.config.validation import problems
-from penstock.config.yaml_file import KeyPath, Value, YamlFile, read_yaml
+from penstock.config.yaml_file import KeyPath, Value, YamlFile, read_to_check
 from penstock.errors import ConfigError
 
 DEFAULT_FILE = Path("penstock.yaml")
@@ -120,9 +120,13 @@ def load_settings(
         _put(merged, path, value)
         sources[_name(path)] = source
     try:
-        return LoadedSettings(Settings.model_validate(merged), sources, yaml_file)
+        loaded = LoadedSettings(Settings.model_validate(merged), sources, yaml_file)
     except ValidationError as error:
-        raise ConfigError(problems(error, Settings, lambda path: _source(path, sources))) from None
+        found = problems(error, Settings, lambda path: _source(path, sources))
+        raise ConfigError(yaml_file.with_others(found) if yaml_file else found) from None
+    if yaml_file and yaml_file.problems:
+        raise ConfigError(list(yaml_file.problems))
+    return loaded
 
 
 def shown_settings(loaded: LoadedSettings) -> Iterable[tuple[str, str, str]]:
@@ -148,7 +152,7 @@ def shown_settings(loaded: LoadedSettings) -> Iterable[tuple[str, str, str]]:
 def _read_file(file: Path | None, env: Mapping[str, str]) -> YamlFile | None:
     named = file or (Path(env[FILE_VARIABLE]) if env.get(FILE_VARIABLE) else None)
     path = named or DEFAULT_FILE
-    return None if named is None and not path.exists() else read_yaml(path, env)
+    return None if named is None and not path.exists() else read_to_check(path, env)
 
 
 def _from_file(file: YamlFile | None) -> list[_Layered]:

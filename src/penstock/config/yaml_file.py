@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -19,16 +20,23 @@ MAX_FILE_BYTES = 1_000_000
 MAX_VALUES = 100_000
 MAX_DEPTH = 50
 
+_MERGE = "<<"
 _VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
 
 
 @dataclass(frozen=True)
 class YamlFile:
-    """The content of a file, and the line on which each of its values stands."""
+    """The content of a file, and the line on which each of its values stands.
+
+    `problems` are those with which it can be read all the same, so that others are found beside them: keys that stand
+    twice, and variables that are not set, of which `unset` are the values.
+    """
 
     path: Path
     content: dict[str, Value] = field(repr=False)
     lines: Mapping[KeyPath, int] = field(repr=False)
+    problems: tuple[Problem, ...] = ()
+    unset: frozenset[str] = frozenset()
 
     def place(self, key_path: KeyPath) -> str:
         """Where a value, or else the nearest value around it, stands: `file:line`."""
@@ -36,19 +44,32 @@ class YamlFile:
             key_path = key_path[:-1]
         return f"{self.path}:{self.lines.get(key_path, 1)}"
 
+    def with_others(self, found: Iterable[Problem]) -> list[Problem]:
+        """Its own problems, and of others those that are no mere consequence of a variable that is not set."""
+        consequences = tuple(f"{name}{end}" for name in self.unset for end in ":. ")
+        others = [problem for problem in found if not problem.message.startswith(consequences)]
+        return list(dict.fromkeys([*self.problems, *others]))
+
 
 def read_yaml(path: Path, env: Mapping[str, str]) -> YamlFile:
     """Read a file and fill in its variables; a ConfigError lists everything that stands in the way."""
-    root, raw = _parsed(path, _text(path))
+    file = read_to_check(path, env)
+    if file.problems:
+        raise ConfigError(list(file.problems))
+    return file
+
+
+def read_to_check(path: Path, env: Mapping[str, str]) -> YamlFile:
+    """Read a file to find its other mistakes too: what does not keep it from being read is in its `problems`."""
+    root, raw, twice = _parsed(path, _text(path))
     if root is None:
         return YamlFile(path, {}, {})
     if not isinstance(raw, dict):
         raise ConfigError([Problem(f"{path}:1", "the file must be a mapping of keys to values")])
-    problems: list[Problem] = []
-    file = YamlFile(path, _filled(raw, env, problems), dict(_lines(root, ())))
-    if problems:
-        raise ConfigError([_placed(file, problem) for problem in problems])
-    return file
+    missing: list[_Missing] = []
+    file = YamlFile(path, _filled(raw, env, missing), dict(_lines(root, ())))
+    unset = [_problem(file, each) for each in missing]
+    return replace(file, problems=(*twice, *unset), unset=frozenset(_dotted(each.key_path) for each in missing))
 
 
 def _text(path: Path) -> str:
@@ -60,14 +81,16 @@ def _text(path: Path) -> str:
         raise ConfigError([Problem(str(path), f"the file cannot be read: {error}")]) from error
 
 
-def _parsed(path: Path, text: str) -> tuple[yaml.Node | None, Value]:
-    """The file's node tree, for the lines, and its plain values."""
+def _parsed(path: Path, text: str) -> tuple[yaml.Node | None, Value, list[Problem]]:
+    """The file's node tree, for the lines, its plain values, and keys that stand twice."""
     loader = yaml.SafeLoader(text)
     try:
         root = loader.get_single_node()
-        if root is not None:
-            _check_size(root, path)
-        return root, loader.construct_document(root) if root is not None else None
+        if root is None:
+            return None, None, []
+        _check_size(root, path)
+        twice = list(dict.fromkeys(_twice(root, (), path)))  # before values are made, which merges what `<<` names
+        return root, loader.construct_document(root), twice
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError([Problem(f"{path}:{line}", f"not YAML: {error.problem}")]) from error
@@ -84,6 +107,21 @@ def _check_size(root: yaml.Node, path: Path) -> None:
             )
 
 
+def _twice(node: yaml.Node, key_path: KeyPath, path: Path) -> Iterator[Problem]:
+    """Keys that stand twice in one mapping; YAML would take the last one without a word."""
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _twice(item, (*key_path, index), path)
+    seen: dict[str, int] = {}
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        name, line = str(key.value), key.start_mark.line + 1
+        if name in seen and name != _MERGE:
+            message = f"{_dotted((*key_path, name))}: it stands on line {seen[name]} already"
+            yield Problem(f"{path}:{line}", message, "leave one of them out")
+        seen.setdefault(name, line)
+        yield from _twice(value, (*key_path, name), path)
+
+
 def _lines(node: yaml.Node, key_path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
     yield key_path, node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):
@@ -95,30 +133,39 @@ def _lines(node: yaml.Node, key_path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
             yield from _lines(item, (*key_path, index))
 
 
-def _filled(raw: dict[str, Value], env: Mapping[str, str], problems: list[Problem]) -> dict[str, Value]:
-    return {str(key): _fill(value, (str(key),), env, problems) for key, value in raw.items()}
+class _Missing(NamedTuple):
+    """A variable that is not set, and the value that it stands in."""
+
+    key_path: KeyPath
+    name: str
 
 
-def _fill(value: Value, key_path: KeyPath, env: Mapping[str, str], problems: list[Problem]) -> Value:
+def _filled(raw: dict[str, Value], env: Mapping[str, str], missing: list[_Missing]) -> dict[str, Value]:
+    return {str(key): _fill(value, (str(key),), env, missing) for key, value in raw.items()}
+
+
+def _fill(value: Value, key_path: KeyPath, env: Mapping[str, str], missing: list[_Missing]) -> Value:
     if isinstance(value, dict):
-        return {str(key): _fill(item, (*key_path, str(key)), env, problems) for key, item in value.items()}
+        return {str(key): _fill(item, (*key_path, str(key)), env, missing) for key, item in value.items()}
     if isinstance(value, list):
-        return [_fill(item, (*key_path, index), env, problems) for index, item in enumerate(value)]
+        return [_fill(item, (*key_path, index), env, missing) for index, item in enumerate(value)]
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda match: _variable(match, key_path, env, problems), value)
+        return _VARIABLE.sub(lambda match: _variable(match, key_path, env, missing), value)
     return value
 
 
-def _variable(match: re.Match[str], key_path: KeyPath, env: Mapping[str, str], problems: list[Problem]) -> str:
-    name, default = match["name"], match["default"]
-    found = env.get(name) or default
+def _variable(match: re.Match[str], key_path: KeyPath, env: Mapping[str, str], missing: list[_Missing]) -> str:
+    found = env.get(match["name"]) or match["default"]
     if found is None:
-        hint = f"set it, or write ${{{name}:-a default}}"
-        problems.append(Problem(".".join(map(str, key_path)), f"the variable {name} is not set", hint))
+        missing.append(_Missing(key_path, match["name"]))
         return ""
     return found
 
 
-def _placed(file: YamlFile, problem: Problem) -> Problem:
-    key_path = tuple(int(part) if part.isdigit() else part for part in problem.place.split("."))
-    return Problem(file.place(key_path), f"{problem.place}: {problem.message}", problem.hint)
+def _problem(file: YamlFile, missing: _Missing) -> Problem:
+    message = f"{_dotted(missing.key_path)}: the variable {missing.name} is not set"
+    return Problem(file.place(missing.key_path), message, f"set it, or write ${{{missing.name}:-a default}}")
+
+
+def _dotted(key_path: KeyPath) -> str:
+    return ".".join(map(str, key_path))
