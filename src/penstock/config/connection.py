@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
@@ -13,7 +14,12 @@ from penstock.config.suggest import did_you_mean
 
 _USER = "basic.auth.user.info"
 _TOKEN = "bearer.auth.token"  # noqa: S105 - the name of a setting
-_AUTHORITY = "ssl.ca.location"
+_FILES = {
+    "ssl.ca.location": "registry_ca",
+    "ssl.certificate.location": "registry_certificate",
+    "ssl.key.location": "registry_key",
+}
+_KNOWN = (_USER, _TOKEN, *_FILES)
 
 
 class Connection(BaseModel):
@@ -24,16 +30,13 @@ class Connection(BaseModel):
     bootstrap: str | None = Field(None, min_length=1, description="Kafka's addresses")
     schema_registry_url: str | None = Field(None, min_length=1, description="the registry's URLs")
     consumer_config: PassThrough = Field(default_factory=PassThrough, description="any librdkafka setting")
-    schema_registry_config: PassThrough = Field(
-        default_factory=PassThrough, description=f"{_USER}, {_TOKEN}, {_AUTHORITY}"
-    )
+    schema_registry_config: PassThrough = Field(default_factory=PassThrough, description=", ".join(_KNOWN))
 
     @field_validator("schema_registry_config")
     @classmethod
     def _known(cls, given: PassThrough) -> PassThrough:
-        known = (_USER, _TOKEN, _AUTHORITY)
-        for name in given.keys() - set(known):
-            raise ValueError(f"{name} is not known; {did_you_mean(name, known, ', '.join(known))}")
+        for name in given.keys() - set(_KNOWN):
+            raise ValueError(f"{name} is not known; {did_you_mean(name, _KNOWN, ', '.join(_KNOWN))}")
         return given
 
     def settings(self, base: Settings) -> Settings:
@@ -55,6 +58,6 @@ def _registry_access(given: PassThrough) -> dict[str, object]:
         "registry_user": user or None,
         "registry_password": SecretStr(password) if user else None,
         "registry_token": SecretStr(str(given[_TOKEN])) if _TOKEN in given else None,
-        "registry_ca": given.get(_AUTHORITY),
+        **{setting: Path(str(given[name])) for name, setting in _FILES.items() if name in given},
     }
     return {name: value for name, value in access.items() if value is not None}

@@ -63,6 +63,8 @@ class Settings(BaseModel):
     registry_password: SecretStr | None = Field(None, description="password for basic authentication")
     registry_token: SecretStr | None = Field(None, description="bearer token")
     registry_ca: Path | None = Field(None, description="PEM file of the registry's certificate authority")
+    registry_certificate: Path | None = Field(None, description="PEM file of our own certificate, for mutual TLS")
+    registry_key: Path | None = Field(None, description="PEM file of its key, if the certificate's has none")
     schema_ids: Literal["int", "long", "uuid"] = Field("int", description="schema ids written: 4, 8 or 16 bytes")
     timeout: float = Field(30.0, gt=0, le=3600, description="seconds that one call may take")
     database: SecretStr = Field(SecretStr("postgresql://penstock@localhost:5433/penstock"), description="PostgreSQL")

@@ -137,6 +137,16 @@ def test_every_key_that_datahub_has_is_understood(tmp_path: Path) -> None:
     assert (spec.options.failure_mode, spec.options.retry_count) == ("THROW", 3)
 
 
+def test_the_registry_s_certificates_are_named_in_confluent_s_words(tmp_path: Path) -> None:
+    files = "{ssl.ca.location: ca.pem, ssl.certificate.location: me.pem, ssl.key.location: key.pem}"
+    connection = f"source: {{config: {{connection: {{schema_registry_config: {files}}}}}}}"
+    spec = load(tmp_path, f"name: a\naction: {{type: hello_world}}\n{connection}")
+    found = clients_of(spec, load_settings(env={}).settings).others
+    assert (found.registry_ca, found.registry_certificate, found.registry_key) == tuple(
+        map(Path, ("ca.pem", "me.pem", "key.pem"))
+    )
+
+
 def test_every_mistake_is_told_at_once_each_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         load(tmp_path, MISTAKES)

@@ -38,7 +38,12 @@ TEXT = Schema.from_text('"string"')
 class Server:
     """Answers every request as `answer` says, and remembers what was asked."""
 
-    def __init__(self, answer: Callable[[str, str], tuple[int, str, bytes]], certificate: Path | None = None) -> None:
+    def __init__(
+        self,
+        answer: Callable[[str, str], tuple[int, str, bytes]],
+        certificate: Path | None = None,
+        clients: Path | None = None,
+    ) -> None:
         self.asked: list[str] = []
         self.headers: list[dict[str, str]] = []
         server = self
@@ -65,6 +70,9 @@ class Server:
         if certificate:
             tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             tls.load_cert_chain(certificate)
+            if clients:
+                tls.load_verify_locations(clients)
+                tls.verify_mode = ssl.CERT_REQUIRED
             self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -74,8 +82,10 @@ class Server:
 
 
 @contextmanager
-def serving(answer: Callable[[str, str], tuple[int, str, bytes]], certificate: Path | None = None) -> Iterator[Server]:
-    server = Server(answer, certificate)
+def serving(
+    answer: Callable[[str, str], tuple[int, str, bytes]], certificate: Path | None = None, clients: Path | None = None
+) -> Iterator[Server]:
+    server = Server(answer, certificate, clients)
     try:
         yield server
     finally:
@@ -230,6 +240,24 @@ def test_a_certificate_is_trusted_only_if_its_authority_is(tmp_path: Path) -> No
         with pytest.raises(RegistryUnavailable, match="certificate verify failed") as caught:
             connect_registry(settings(server.url)).by_id(1)
     assert "PENSTOCK_REGISTRY_CA" in caught.value.hint
+
+
+def test_a_registry_that_asks_for_a_certificate_is_shown_ours(tmp_path: Path) -> None:
+    files = ensure_certificates(tmp_path, "localhost")
+    given = {"registry_ca": files.authority, "timeout": 1}
+    with serving(always(200, SCHEMA_ANSWER), files.broker, clients=files.authority) as server:
+        for own in ({}, {"registry_key": files.broker}):
+            known = settings(server.url, registry_certificate=files.broker, **own, **given)
+            assert connect_registry(known).by_id(1) == TEXT
+        with pytest.raises(RegistryUnavailable):
+            connect_registry(settings(server.url, **given)).by_id(1)
+
+
+def test_a_certificate_without_its_key_is_a_mistake_in_the_settings(tmp_path: Path) -> None:
+    files = ensure_certificates(tmp_path, "localhost")
+    for name in (files.authority, tmp_path / "missing.pem"):
+        with pytest.raises(ConfigError, match=name.name):
+            connect_registry(settings("https://localhost:1", registry_certificate=name))
 
 
 def test_a_ca_file_that_is_none_is_a_mistake_in_the_settings(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import ssl
 import time
 import weakref
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import httpx
@@ -127,13 +128,35 @@ def _headers(settings: Settings) -> dict[str, str]:
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | bool:
-    if settings.registry_ca is None:
+    if settings.registry_ca is None and settings.registry_certificate is None:
         return True
+    context = _trusting(settings.registry_ca)
+    if settings.registry_certificate is not None:
+        _show(context, settings.registry_certificate, settings.registry_key)
+    return context
+
+
+def _trusting(authority: Path | None) -> ssl.SSLContext:
+    if authority is None:
+        return httpx.create_ssl_context()
     try:
-        return ssl.create_default_context(cafile=str(settings.registry_ca))
+        return ssl.create_default_context(cafile=str(authority))
     except (OSError, ssl.SSLError) as error:
-        place = f"{settings.registry_ca} is not a readable PEM file: {error}"
-        raise ConfigError([Problem("registry_ca", place)]) from error
+        raise ConfigError([Problem("registry_ca", f"{authority} is not a readable PEM file: {error}")]) from error
+
+
+def _show(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
+    """Let the registry see who we are."""
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except (OSError, ssl.SSLError) as error:
+        message = f"{certificate} with the key in {key or 'the same file'} cannot be used: {error}"
+        raise ConfigError([Problem("registry_certificate", message)]) from error
+
+
+def _no_password() -> str:
+    """What OpenSSL is told instead of asking on the terminal for the password of a key."""
+    return ""
 
 
 def _limited_body(response: httpx.Response, shown: str, deadline: float) -> bytes:
