@@ -208,10 +208,14 @@ def remove(name: NameArgument, database: DatabaseOption = None, yes: YesOption =
     with ConnectClient(chosen) as client:
         client.state(ConnectorName(name))
         ask(f"remove {text(name)} with its slot and publication? A new capture begins with a snapshot", yes=yes)
-        dropped = remove_capture(client, ConnectorName(name), database, chosen.timeout)
-    out.print(
-        f"removed {text(name)}" + (f", dropped slot {dropped[0]} and publication {dropped[1]}" if dropped else "")
-    )
+        removed = remove_capture(client, ConnectorName(name), database, chosen.timeout)
+    what = "" if not removed.dropped else ", dropped slot {} and publication {}".format(*removed.dropped)
+    out.print(f"removed {text(name)}{what}")
+    if removed.still_known:
+        err.print(
+            f"[yellow]note[/]  Kafka Connect still knows how far {text(name)} was ({text(removed.still_known)}): "
+            "to begin with a snapshot, [bold]penstock cdc add[/] needs another name"
+        )
 
 
 app.command()(verify)

@@ -59,6 +59,14 @@ class Added:
     former_reader: int | None = None
 
 
+@dataclass(frozen=True)
+class Removed:
+    """The slot and the publication that were dropped, and why Connect still knows the connector's positions if so."""
+
+    dropped: tuple[str, ...] = ()
+    still_known: str = ""
+
+
 def add_capture(
     client: ConnectClient, settings: Settings, capture: Capture, url: str, given: ConnectorSettings
 ) -> Added:
@@ -150,22 +158,47 @@ def capture_status(client: ConnectClient, name: ConnectorName, database: str | N
     return CaptureStatus(connector, slot, tuple(captured), missed)
 
 
-def remove_capture(client: ConnectClient, name: ConnectorName, database: str | None, timeout: float) -> list[str]:
-    """Remove the connector, and drop its slot and publication; gives back the names of what was dropped.
+def remove_capture(client: ConnectClient, name: ConnectorName, database: str | None, timeout: float) -> Removed:
+    """Remove the connector with its positions, and drop its slot and publication.
 
-    The database is reached first, so that no slot is left behind that keeps the server's log for ever.
+    The database is reached first, so that no slot is left behind that keeps the server's log for ever. The positions
+    go while the connector is still there: removal can be repeated from wherever it was cut off.
     """
     connector = client.state(name)
     if "slot.name" not in connector.settings:
-        client.delete(name)
-        return []
+        return Removed(still_known=_delete(client, name, timeout))
     slot, publication = connector.settings["slot.name"], connector.settings["publication.name"]
     with _database_of(connector, database) as reached:
-        client.delete(name)
+        still_known = _delete(client, name, timeout)
         _wait_until_free(reached, slot, timeout)
         reached.drop_slot(slot)
         reached.drop_publication(publication)
-    return [slot, publication]
+    return Removed((slot, publication), still_known)
+
+
+def _delete(client: ConnectClient, name: ConnectorName, timeout: float) -> str:
+    """Delete a connector; why Connect still knows its positions, or nothing if it forgot them."""
+    refusal = ""
+    try:
+        client.stop(name)
+        _wait_until_stopped(client, name, timeout)
+        client.forget(name)
+    except (ConnectorNotFound, ConnectRefused) as error:
+        refusal = str(error)
+    client.delete(name)
+    return refusal
+
+
+def _wait_until_stopped(client: ConnectClient, name: ConnectorName, timeout: float) -> None:
+    """Wait for the last task, which writes down its position when it ends."""
+    deadline = time.monotonic() + timeout
+    while not (connector := client.state(name)).is_stopped:
+        if time.monotonic() > deadline:
+            raise OperationTimedOut(
+                f"{name} does not stop within {timeout:g} s: it is {connector.state}",
+                hint=f"`penstock cdc remove {name}` goes on with it",
+            )
+        time.sleep(_LOOK_SECONDS)
 
 
 def _wait_until_free(database: Postgres, slot: str, timeout: float) -> None:

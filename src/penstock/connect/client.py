@@ -70,6 +70,14 @@ class ConnectClient:
         """Restart the connector and all its tasks."""
         self._ask("POST", f"{_path(name)}/restart?includeTasks=true&onlyFailed=false")
 
+    def stop(self, name: ConnectorName) -> None:
+        """End the connector's tasks, and keep the connector; clusters before Kafka 3.5 cannot."""
+        self._ask("PUT", f"{_path(name)}/stop")
+
+    def forget(self, name: ConnectorName) -> None:
+        """Remove the positions of a stopped connector, so that its next one begins anew; from Kafka 3.6 on."""
+        self._ask("DELETE", f"{_path(name)}/offsets")
+
     def delete(self, name: ConnectorName) -> None:
         """Remove the connector from the cluster."""
         self._ask("DELETE", _path(name))

@@ -11,6 +11,7 @@ from penstock.config.secrets import PassThrough
 
 RUNNING: Final = "RUNNING"
 FAILED: Final = "FAILED"
+STOPPED: Final = "STOPPED"
 UNASSIGNED: Final = "UNASSIGNED"
 
 _CAUSE = re.compile(r"^(?:Caused by: )?(?P<kind>[\w.$]+(?:Exception|Error)\w*)(?:: (?P<text>.*))?$")
@@ -51,6 +52,11 @@ class ConnectorState:
     def is_running(self) -> bool:
         """Whether it and at least one task run, and no task has failed."""
         return self.state == RUNNING and bool(self.tasks) and all(task.state == RUNNING for task in self.tasks)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was stopped, and its last task has ended."""
+        return self.state == STOPPED and not self.tasks
 
     @property
     def failure(self) -> str:

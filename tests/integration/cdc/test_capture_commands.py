@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 
 import pytest
 
 from penstock.config import Settings
+from penstock.kafka.admin import Admin
+from penstock.kafka.span import find_span, read_span
+from penstock.kafka.topic_state import list_topics
 from tests.cdc_fixtures import MakeDatabase, run
 from tests.conftest import RunCommand
 
@@ -55,6 +60,41 @@ def test_a_database_is_captured_looked_at_and_let_go(run_command: RunCommand, sh
     assert removed.code == 0, removed.err
     assert run(shop, "SELECT * FROM pg_replication_slots WHERE database = current_database()") == []
     assert run(shop, "SELECT * FROM pg_publication") == []
+
+
+def test_a_capture_that_was_removed_begins_with_a_snapshot_when_it_is_added_again(
+    run_command: RunCommand, make_database: MakeDatabase, capturing: Settings, capture_name: str
+) -> None:
+    shop = make_database(*SHOP)
+    add = ("cdc", "add", capture_name, "--database", shop, "--tables", "public.*")
+    assert run_command(*add).code == 0
+    before = [("r", "Ada"), ("r", "Grace")]
+    wait_for(lambda: changes(capturing, f"{capture_name}.public.customers") == before)
+
+    removed = run_command("cdc", "remove", capture_name, "--yes")
+    assert (removed.code, removed.err) == (0, "")
+    run(shop, "UPDATE customers SET name = 'Augusta' WHERE id = 1", "INSERT INTO customers VALUES (3, 'Mary')")
+    again = run_command(*add)
+    assert again.code == 0, again.err
+    run(shop, "INSERT INTO customers VALUES (4, 'Hedy')")
+    expected = sorted([*before, ("r", "Augusta"), ("r", "Grace"), ("r", "Mary"), ("c", "Hedy")])
+    wait_for(lambda: changes(capturing, f"{capture_name}.public.customers") == expected)
+
+
+def changes(settings: Settings, topic: str) -> list[tuple[str, str]]:
+    """The changes of customers in a topic: what was done, and the name after it."""
+    with Admin(settings) as admin:
+        if not any(each.name == topic for each in list_topics(admin)):
+            return []
+    payloads = [json.loads(record.value)["payload"] for record in read_span(settings, find_span(settings, [topic]))]
+    return sorted((each["op"], each["after"]["name"]) for each in payloads)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 def test_a_connector_that_fails_says_why_in_one_line(
