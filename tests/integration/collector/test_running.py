@@ -1,10 +1,12 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -187,6 +189,25 @@ def test_a_worker_that_dies_is_replaced(start: StartCollector) -> None:
         time.sleep(0.2)
     assert len(workers_of(process)) == 2
     assert httpx.post(f"{process.url}/events", json=EVENT).status_code == 200
+
+
+def shared_directory(process: CollectorProcess) -> Path:
+    (worker, *_) = workers_of(process)
+    (numbers,) = Path(tempfile.gettempdir()).glob(f"penstock-collector-*/{worker.pid}.numbers")
+    return numbers.parent
+
+
+def test_workers_that_can_share_nothing_any_more_still_answer_in_time(start: StartCollector) -> None:
+    process = start(AWAY, workers=2, answer_within=1)
+    assert soon(lambda: len(list(shared_directory(process).glob("*.numbers"))) == 2)
+    shutil.rmtree(shared_directory(process))
+    for _ in range(4):
+        with_id = httpx.post(f"{process.url}/events", json=EVENT, headers={"idempotency-key": "a"}, timeout=10)
+        assert (with_id.status_code, with_id.json()["error"]["code"]) == (503, "request.busy")
+        assert with_id.headers["retry-after"]
+        without = httpx.post(f"{process.url}/events", json=EVENT, timeout=10)
+        assert (without.status_code, without.json()["status"]) == (503, "unknown")
+    assert process.stop() == 0
 
 
 def test_workers_end_with_their_parent(start: StartCollector) -> None:
