@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +21,7 @@ from pyspark.sql import SparkSession
 from penstock.config import Settings
 from penstock.errors import PenstockError
 from penstock.kafka.consumer import Consumer
+from penstock.kafka.producer import Producer
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.decoding import Decoder
 from penstock.spark.hadoop_files import files_at
@@ -30,11 +33,14 @@ from penstock.spark.lake.parquet_sink import ParquetSink
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.batch import BatchPath, FailureMode
 from penstock.spark.queries.query import Query, QuerySpec
+from penstock.spark.queries.runner import Runner
 from penstock.spark.queries.state import QueryState
 from penstock.spark.transforms import Transform, chain
 
 LakeFormat = Literal["parquet", "delta"]
 DDL = "id BIGINT NOT NULL, kind STRING, day STRING"
+FIELDS = ({"name": "id", "type": "long"}, {"name": "kind", "type": "string"})
+NEW_FIELD = {"name": "note", "type": ["null", "string"], "default": None}
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,33 @@ def finished(query: Query, seconds: float = 240) -> PenstockError | None:
     return query.ended()
 
 
+@contextmanager
+def running(query: Query) -> Iterator[Runner]:
+    """A runner at work on a query."""
+    runner, stop = Runner([query]), threading.Event()
+    thread = threading.Thread(target=runner.run, args=(stop,))
+    thread.start()
+    try:
+        yield runner
+    finally:
+        stop.set()
+        thread.join()
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 240) -> None:
+    """Wait for something that a query is to bring about."""
+    give_up = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < give_up
+        time.sleep(0.1)
+
+
+def last_error(runner: Runner) -> str | None:
+    """The code of what went wrong last with the only query."""
+    (vitals, _), *_ = runner.vitals()
+    return vitals.last_error.code if vitals.last_error else None
+
+
 def event(number: int, /, kind: str | None = None, day: str = "2026-11-16", **more: object) -> bytes:
     """One event as JSON."""
     given = {"id": number, "kind": kind or ("view" if number % 2 else "click"), "day": day, **more}
@@ -125,6 +158,14 @@ def event(number: int, /, kind: str | None = None, day: str = "2026-11-16", **mo
 def events(numbers: Iterable[int]) -> list[bytes]:
     """Events of two kinds."""
     return [event(number) for number in numbers]
+
+
+def send_avro(lake: Lake, numbers: Iterable[int], *more: object, kind: str = "view") -> None:
+    """Send events in Avro, of a schema that has more fields than an id and a kind if they are given."""
+    schema = {"type": "record", "name": "Event", "fields": [*FIELDS, *more]}
+    with Producer(lake.topic, schema, settings=lake.settings) as producer:
+        for number in numbers:
+            producer.send({"id": number, "kind": kind})
 
 
 def dead_letters(lake: Lake) -> list[dict[str, str]]:

@@ -14,6 +14,8 @@ from penstock.spark.files import Files, FoundFile
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.delta_sink import DeltaSink
 
+KEEP = "keep dead letters"
+
 
 class Crash(Exception):
     """The driver dies here."""
@@ -21,14 +23,17 @@ class Crash(Exception):
 
 @dataclass
 class Steps:
-    """Counts steps; with `crash_at`, the driver dies before that one, and does nothing more."""
+    """Counts steps; the driver dies before number `crash_at`, or the first called `crash_before`, and does no more."""
 
     crash_at: int = 0
+    crash_before: str = ""
     taken: list[str] = field(default_factory=list)
 
     def take(self, name: str) -> None:
         """Go on to the next step, or die."""
         self.taken.append(name)
+        if name == self.crash_before:
+            self.crash_at = len(self.taken)
         if self.crash_at and len(self.taken) >= self.crash_at:
             raise Crash(f"before {name}")
 
@@ -77,7 +82,7 @@ def count_steps(monkeypatch: pytest.MonkeyPatch, steps: Steps) -> None:
         commit(sink, *given)
 
     def stepped_keep(letters: DeadLetters, refused: DataFrame) -> None:
-        steps.take("keep dead letters")
+        steps.take(KEEP)
         keep(letters, refused)
 
     monkeypatch.setattr(DeltaSink, "_append", stepped_commit)

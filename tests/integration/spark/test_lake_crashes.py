@@ -6,17 +6,32 @@ from pathlib import Path
 
 import pytest
 
+from penstock.schemas import connect_registry
+from penstock.spark.avro.rows import AvroRows
 from tests.integration.conftest import CreateTopic, Fill
-from tests.lake_queries import Lake, LakeFormat, events, finished, parquet_files
-from tests.steps import Crash, Steps, count_steps
+from tests.lake_queries import (
+    NEW_FIELD,
+    Lake,
+    LakeFormat,
+    dead_letters,
+    event,
+    events,
+    finished,
+    parquet_files,
+    send_avro,
+)
+from tests.steps import KEEP, Crash, Steps, count_steps
 
 MOST_STEPS = 40
+TOO_LONG = "x" * 300
+"""A kind that can make no folder: a row with it fails its batch, and is found and left out."""
+
 LEAST_STEPS = {"parquet": 11, "delta": 6}
 
 
-def crash(lake: Lake, at: int) -> list[str]:
+def crash(lake: Lake, at: int = 0, before: str = "") -> list[str]:
     """Run a driver that dies at a step; the steps that it took."""
-    steps = Steps(at)
+    steps = Steps(at, before)
     with pytest.MonkeyPatch.context() as patch:
         count_steps(patch, steps)
         query = lake.query()
@@ -34,6 +49,7 @@ def test_a_crash_between_any_two_steps_leaves_each_event_once(
 ) -> None:
     """Each driver finds what the one before left behind, and dies a step later than that one."""
     create_topic(1)
+    fill(lake.topic, [event(0, TOO_LONG)])
     for step in range(1, MOST_STEPS):
         fill(lake.topic, [*events(range(2 * step, 2 * step + 2)), b"refused"])
         taken = crash(lake, step)
@@ -44,6 +60,50 @@ def test_a_crash_between_any_two_steps_leaves_each_event_once(
             break
     assert len(taken) >= LEAST_STEPS[lake_format]
     assert found == list(range(2, 2 * step + 2))
+    assert refused(lake) == {f"{lake.topic}/0/{offset}" for offset in range(0, 3 * step + 1, 3)}
+
+
+@pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
+def test_what_the_transform_failed_on_is_kept_before_the_rest_lands(
+    lake: Lake, create_topic: CreateTopic, fill: Fill
+) -> None:
+    """What has landed is not tried again, so after a crash nobody would find the message."""
+    create_topic(1)
+    fill(lake.topic, [*events(range(3)), event(3, TOO_LONG)])
+    crash(lake, before=KEEP)
+    assert lake.ids() == []
+    lake.run()
+    assert lake.ids() == [0, 1, 2]
+    assert refused(lake) == {f"{lake.topic}/0/3"}
+
+
+@pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
+def test_a_new_driver_learns_the_schemas_of_what_has_landed_to_find_what_was_refused(
+    lake: Lake, create_topic: CreateTopic, fill: Fill
+) -> None:
+    create_topic(1)
+    send_avro(lake, range(3))
+    fill(lake.topic, [b"refused"])
+    crash(avro(lake), before=KEEP)
+    assert lake.ids() == [0, 1, 2]
+    avro(lake).run()
+    assert lake.ids() == [0, 1, 2]
+    assert refused(lake) == {f"{lake.topic}/0/3"}
+
+
+@pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
+def test_a_failing_message_is_found_among_landed_ones_of_a_schema_that_the_new_driver_has_not_seen(
+    lake: Lake, create_topic: CreateTopic, fill: Fill
+) -> None:
+    create_topic(1)
+    send_avro(lake, range(3))
+    fill(lake.topic, [b"refused"])
+    crash(avro(lake), before=KEEP)
+    send_avro(lake, [3], NEW_FIELD)
+    send_avro(lake, [4], NEW_FIELD, kind=TOO_LONG)
+    avro(lake).run()
+    assert lake.ids() == [0, 1, 2, 3]
+    assert refused(lake) == {f"{lake.topic}/0/3", f"{lake.topic}/0/5"}
 
 
 def test_events_that_came_after_the_crash_are_not_mistaken_for_those_before(
@@ -57,6 +117,17 @@ def test_events_that_came_after_the_crash_are_not_mistaken_for_those_before(
     fill(lake.topic, events(range(10, 20)))
     lake.run()
     assert lake.ids() == list(range(20))
+
+
+def avro(lake: Lake) -> Lake:
+    """The same lake filled from Avro, by a decoder that has seen no message yet."""
+    decoder = AvroRows(lake.spark, connect_registry(lake.settings), subjects=[f"{lake.topic}-value"])
+    return lake.but(partition_by=("kind",), decoder=decoder)
+
+
+def refused(lake: Lake) -> set[str]:
+    """Where the messages stood that are dead letters."""
+    return {letter["penstock.origin"] for letter in dead_letters(lake)}
 
 
 def assert_nothing_else_is_seen(lake: Lake) -> None:

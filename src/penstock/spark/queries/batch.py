@@ -2,7 +2,8 @@
 
 A crash between any two steps is harmless: until step 6 the query's position stays where it was, so the batch is read
 again. A lake then knows what of it has landed, and takes only the rest; a topic gets it again, at least once, and so do
-the dead letters. Each record carries its origin.
+the dead letters. Each record carries its origin. A message that is left out of what lands is kept first: what has
+landed is not transformed again, so nobody would come upon it any more.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ FailureMode = Literal["CONTINUE", "THROW"]
 ReadRange = Callable[[OffsetRange], DataFrame]
 """Reads a few messages of a batch again, by their offsets."""
 
+_PROBLEM_TYPE = "struct<code: string, message: string>"
+
 
 @dataclass(frozen=True)
 class BatchPath:
@@ -45,7 +48,11 @@ class BatchPath:
 
 @dataclass
 class Underway:
-    """A batch on its path, and what is known of it: what has landed before, what the transform and the sink refuse."""
+    """A batch on its path, and what is known of it: what has landed before, what the transform and the sink refuse.
+
+    What the transform fails on is kept as soon as it is found. What the sink gives back is kept after it was written: a
+    sink that gives messages back does not say what has landed, so it is given them again after a crash.
+    """
 
     batch: Batch
     messages: DataFrame
@@ -53,11 +60,6 @@ class Underway:
     read_range: ReadRange
     failing: dict[Origin, TransformFailed] = field(default_factory=dict)
     untaken: dict[Origin, PenstockError] = field(default_factory=dict)
-
-    @property
-    def refusals(self) -> dict[Origin, PenstockError]:
-        """Every message that has to be kept, but for those that the decoder refuses."""
-        return {**self.failing, **self.untaken}
 
 
 def run_batch(path: BatchPath, underway: Underway) -> Counts:
@@ -67,13 +69,13 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
     """
     # 1 read, without what has landed already
     arriving = unlanded(underway.messages, underway.landed)
-    # 2 decode, 3 transform, 4 write
+    # 2 decode, 3 transform, 4 write; what the transform fails on is found, kept, and left out
     counts = _write_mending(path, arriving, underway)
     # 5 keep what was refused; where nothing was counted, look
-    if counts is None or counts.refused or underway.landed or underway.refusals:
-        path.dead_letters.write(refused_messages(path.decoder, underway))
+    if counts is None or counts.refused or underway.landed or underway.untaken:
+        _learning(path.decoder, underway.messages, lambda: _keep_refused(path, underway))
     known = counts or Counts(underway.batch.size, 0)
-    return Counts(known.read, known.refused + len(underway.refusals))
+    return Counts(known.read, known.refused + len(underway.failing) + len(underway.untaken))
 
 
 def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
@@ -84,12 +86,6 @@ def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
 @cache
 def _origin() -> Column:
     return F.struct(*(F.col(name) for name in MESSAGE_COLUMNS if name != "value")).alias(KAFKA)
-
-
-def refused_messages(decoder: Decoder, underway: Underway) -> DataFrame:
-    """The messages of the batch that have a problem, on which the transform fails, or that the sink does not take."""
-    decoded = decoder.decode(underway.messages).select(*MESSAGE_COLUMNS, PROBLEM)
-    return _with_refusals(decoded, underway.refusals).filter(is_refused())
 
 
 def unlanded(messages: DataFrame, landed: Offsets) -> DataFrame:
@@ -114,6 +110,15 @@ def _write_mending(path: BatchPath, messages: DataFrame, underway: Underway) -> 
             _leave_out(path, failure, underway)
 
 
+def _learning(decoder: Decoder, messages: DataFrame, attempt: Callable[[], None]) -> None:
+    """Do something with messages that are decoded, and again once schemas are learnt that were not seen before."""
+    while True:
+        try:
+            return attempt()
+        except UnknownSchemas:
+            decoder.learn(messages)
+
+
 def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts | None:
     observation = Observation()
     passing = messages.filter(~_is_failing(underway.failing)) if underway.failing else messages
@@ -128,25 +133,43 @@ def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts |
 
 
 def _leave_out(path: BatchPath, failure: TransformFailed, underway: Underway) -> None:
-    """Find the messages on which the transform fails; stop at them if the mode says so, or if there are none."""
+    """Find the messages on which the transform fails and keep them; stop if the mode says so, or if there are none."""
 
     def try_range(part: OffsetRange) -> TransformFailed | None:
-        decoded = path.decoder.decode(underway.read_range(part))
+        messages = underway.read_range(part)
         try:
-            with spark_failures("transforming"):
-                rows = path.sink.form(path.transform(good_rows(path.decoder, decoded)))
-                rows.write.format("noop").mode("overwrite").save()
+            _learning(path.decoder, messages, lambda: _transform_only(path, messages))
         except TransformFailed as failed:
             return failed
         return None
 
     found = failing_messages(ranges_of(underway.batch), try_range)
-    if not found.keys() - underway.failing.keys():
+    new = {origin: failed for origin, failed in found.items() if origin not in underway.failing}
+    if not new:
         raise failure
     if path.failure_mode == "THROW":
-        origin, first = next(iter(found.items()))
+        origin, first = next(iter(new.items()))
         raise TransformFailed(f"{origin}: {first.message}", hint="failure_mode is THROW") from failure
-    underway.failing.update(found)
+    _keep_failing(path, underway.messages, new)
+    underway.failing.update(new)
+
+
+def _transform_only(path: BatchPath, messages: DataFrame) -> None:
+    """Take messages to the sink's door, to see whether the transform fails on them."""
+    with spark_failures("transforming"):
+        rows = path.sink.form(path.transform(good_rows(path.decoder, path.decoder.decode(messages))))
+        rows.write.format("noop").mode("overwrite").save()
+
+
+def _keep_failing(path: BatchPath, messages: DataFrame, failing: Mapping[Origin, PenstockError]) -> None:
+    undecoded = messages.select(*MESSAGE_COLUMNS, F.lit(None).cast(_PROBLEM_TYPE).alias(PROBLEM))
+    path.dead_letters.write(_with_refusals(undecoded, failing).filter(is_refused()))
+
+
+def _keep_refused(path: BatchPath, underway: Underway) -> None:
+    """Keep the messages of the batch that have a problem, or that the sink does not take."""
+    decoded = path.decoder.decode(underway.messages).select(*MESSAGE_COLUMNS, PROBLEM)
+    path.dead_letters.write(_with_refusals(decoded, underway.untaken).filter(is_refused()))
 
 
 def _raise_refusal() -> Column:
