@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from penstock.errors import SchemaError
 from penstock.schemas import AvroCodec, IdWidth, MemoryRegistry, Schema
 from penstock.schemas.wire import header
 from penstock.spark.avro.rows import AvroRows
+from penstock.spark.avro.writers import FORGET_SECONDS
 from penstock.spark.decoding import PROBLEM
 from penstock.spark.failures import UnknownSchemas, spark_failures
 
@@ -108,6 +110,23 @@ def test_what_is_no_avro_message_is_refused_with_the_reason(spark: SparkSession,
         ),
         ("schema.not_found", "the registry does not know the schema id: 000000004d02 (6 bytes)"),
     ]
+
+
+def test_a_schema_that_is_registered_late_is_found_once_its_id_is_due_again(
+    spark: SparkSession, registry: MemoryRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.register("count-value", FIRST)
+    elsewhere = MemoryRegistry()
+    elsewhere.register("count-value", FIRST)
+    late = encoded(elsewhere, SECOND, {"count": 2, "note": "two"})
+    decoder = AvroRows(spark, registry, subjects=["count-value"])
+    clock = 0.0
+    monkeypatch.setattr("penstock.spark.avro.writers.time", SimpleNamespace(monotonic=lambda: clock))
+    assert decode(spark, decoder, [late])[0][1][0] == "schema.not_found"
+    registry.register("count-value", SECOND)
+    assert decode(spark, decoder, [late])[0][1][0] == "schema.not_found"
+    clock += FORGET_SECONDS
+    assert decode(spark, decoder, [late]) == [({"count": 2, "note": "two"}, None)]
 
 
 def test_a_message_that_the_reader_cannot_read_says_why(spark: SparkSession, registry: MemoryRegistry) -> None:

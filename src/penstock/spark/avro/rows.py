@@ -30,7 +30,8 @@ class AvroRows:
 
     Without a `reader`, rows have the form of the newest schema of the `subjects`, also of one that becomes the newest
     while the query runs. Ids are looked for in the given `widths`. Those seen for the first time fail the batch inside
-    of Spark, before anything of it is written; `learn` then asks the registry for all of them at once.
+    of Spark, before anything of it is written; `learn` then asks the registry for all of them at once. Ids that it does
+    not know are refused for a minute, and then taken for new ones again.
     """
 
     def __init__(
@@ -64,6 +65,8 @@ class AvroRows:
 
     def decode(self, messages: DataFrame) -> DataFrame:
         """As the protocol says."""
+        if self._writers.is_due():
+            self._plan = None
         plan = self._planned()
         return messages.select("*", plan.parsed).select("*", plan.problem)
 
@@ -139,7 +142,10 @@ class AvroRows:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The columns that decode; they take longer to make than a small batch does, so they are kept until `learn`."""
+    """The columns that decode; they take longer to make than a small batch does, so they are kept.
+
+    They hold until something is learnt, or until an id that the registry did not know is due to be asked for again.
+    """
 
     parsed: Column
     problem: Column

@@ -18,7 +18,8 @@ from penstock.schemas.wire import Framed, candidates
 MOST_IDS = 10_000
 """How many ids that nobody knows one batch may have: more of them speak of messages that are not Avro."""
 
-_FORGET_SECONDS = 60.0
+FORGET_SECONDS = 60.0
+"""For how long an id that the registry does not know is not asked for again."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,18 @@ class Writers:
         self._unknown = {start: until for start, until in self._unknown.items() if until > now}
         return tuple(self._unknown)
 
+    def is_due(self) -> bool:
+        """Whether it is time to ask again for an id that the registry did not know."""
+        now = time.monotonic()
+        return any(until <= now for until in self._unknown.values())
+
     def learn(self, beginnings: Iterable[bytes]) -> list[bytes]:
         """Find out about messages by their first bytes; gives back those whose id the registry does not know."""
         return [beginning for beginning in beginnings if not self._learn(beginning)]
 
     def note_unknown(self, beginnings: Iterable[bytes]) -> None:
         """Remember that the registry does not know these; refuses so many that the messages cannot be Avro."""
-        until = time.monotonic() + _FORGET_SECONDS
+        until = time.monotonic() + FORGET_SECONDS
         self._unknown.update((beginning, until) for beginning in beginnings)
         if len(self._unknown) > MOST_IDS:
             raise RecordUndecodable(
