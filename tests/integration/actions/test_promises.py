@@ -3,20 +3,25 @@ from __future__ import annotations
 import json
 import threading
 import time
+from base64 import b64decode
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock import Consumer
+from penstock import Consumer, Producer
 from penstock.config import Settings
 from penstock.errors import ActionFailed, TopicNotFound, Transient
 from penstock.events.envelope import EventEnvelope
+from penstock.kafka.admin import Admin
+from penstock.kafka.topics import add_partitions
 from penstock.schemas import AvroCodec, Schema, connect_registry
 from tests.metadata_events import PLATFORM_EVENT, entity_change, platform_event
 from tests.running_pipeline import Calling, RunningPipeline
 
+LARGE = 8_000_000
 QUICK = {"commit": "sync", "commit_every": 1}
 
 
@@ -78,6 +83,29 @@ def test_bad_messages_are_failed_events_and_the_rest_goes_on(  # noqa: PLR0917 -
     headers = dict(kept[0].headers)
     assert (kept[0].key, headers["own"], headers["penstock.origin"]) == (b"\xff key", b"1", f"{topic}/0/1".encode())
     assert (headers["penstock.pipeline"], headers["penstock.error.code"]) == (topic.encode(), b"record.undecodable")
+
+
+def test_messages_that_are_large_or_nest_deeply_are_kept_too(
+    topic: str, settings: Settings, create_topic: Any, tmp_path: Path
+) -> None:
+    create_topic(max_message_bytes=str(LARGE))
+    sent = [b"no JSON" * 300_000, b'{"a":' * 800 + b"1" + b"}" * 800]
+    with Producer(topic, serializer=bytes, settings=settings, options={"message.max.bytes": LARGE}) as producer:
+        for value in sent:
+            producer.send(value)
+
+    def act(_event: EventEnvelope) -> None:
+        raise ValueError("no")
+
+    given = {"source": {"topic_routes": {"thing": topic}}, "options": {"failed_events_dir": str(tmp_path)}}
+    with RunningPipeline(topic, settings, act, **given) as running:
+        running.until(lambda: running.counts.failed == 2)
+        running.until(lambda: running.committed() == 2)
+    with Consumer(f"{topic}.dead", settings=settings, legacy="bytes", timeout=5) as letters:
+        assert [letter.value for letter in letters] == sent
+    (log,) = tmp_path.rglob("failed_events.log")
+    kept = [json.loads(line)["message"]["value"] for line in log.read_text().splitlines()]
+    assert [b64decode(value) for value in kept] == sent
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
@@ -293,6 +321,44 @@ def test_a_topic_that_is_made_later_is_read_from_its_beginning(
         send_events([1, 2])
         running.until(lambda: len(seen) == 2)
     assert numbers(seen) == [1, 2]
+
+
+def test_a_partition_that_is_added_is_read_from_its_beginning_by_a_member_that_came_second(
+    topic: str, settings: Settings, create_topic: Any, send_events: Any
+) -> None:
+    create_topic()
+    seen: list[EventEnvelope] = []
+    source = {"start": "latest", "connection": {"consumer_config": {"topic.metadata.refresh.interval.ms": 5000}}}
+    with ExitStack() as running:
+        with RunningPipeline(topic, settings, seen.append, source=source) as first:
+            first.until(lambda: first.pipeline.standing.lag)
+            second = running.enter_context(RunningPipeline(topic, settings, seen.append, source=source))
+            second.until(lambda: second.pipeline.is_reading)
+        second.until(lambda: second.pipeline.standing.lag)
+        with Admin(settings) as admin:
+            add_partitions(admin, topic, 2)
+        send_events([1], partition=1)
+        second.until(lambda: seen)
+    assert numbers(seen) == [1]
+
+
+def test_lag_is_what_is_not_done_of_each_partition(
+    topic: str, settings: Settings, create_topic: Any, send_events: Any
+) -> None:
+    create_topic(partitions=2)
+    send_events(range(10), partition=0)
+    send_events(range(10, 14), partition=1)
+    gate = threading.Event()
+    with RunningPipeline(topic, settings, lambda _event: gate.wait(30), options={"concurrency": 2}) as running:
+        running.until(lambda: lags(running) == {0: 10, 1: 4})
+        gate.set()
+        running.until(lambda: lags(running) == {0: 0, 1: 0})
+        assert running.thread.vitals()[0].is_connected
+
+
+def lags(running: RunningPipeline) -> dict[int, int]:
+    """The lag of each partition, as health and metrics tell it."""
+    return {int(place.partition): behind for place, behind in running.thread.vitals()[0].lag.items()}
 
 
 def test_it_is_an_error_if_not_one_of_the_topics_is_there(topic: str, settings: Settings) -> None:

@@ -52,6 +52,15 @@ class Notes:
         self.note("closed -1")
 """
 
+LEAKS = """
+import threading
+
+class Leaks(Notes):
+    def act(self, event):
+        threading.Thread(target=time.sleep, args=(3600,)).start()
+        raise ValueError("no")
+"""
+
 
 class Project:
     """A directory with an action of its own, and files of pipelines."""
@@ -211,6 +220,36 @@ def test_workers_share_the_partitions_and_one_that_is_killed_is_replaced(project
         wait_until(lambda: set(project.noted("done")) == set(range(last)))
         process.terminate()
         assert process.wait(30) == 0
+
+
+def test_the_lines_of_the_action_log_are_seen_of_workers_too(project: Project, send_events: Any) -> None:
+    path = project.file(options={"workers": 2})
+    content = yaml.safe_load(path.read_text())
+    content["action"] = {"type": "log", "config": {"message": "version {{ version }}"}}
+    path.write_text(yaml.safe_dump(content))
+    send_events([7], partition=0)
+    send_events([8], partition=1)
+    with project.running(path) as process:
+        wait_until(
+            lambda: sum(committed(project.settings, project.topic, project.topic, each) or 0 for each in (0, 1)) == 2
+        )
+        process.terminate()
+        assert process.wait(30) == 0
+        assert process.stderr is not None
+        told = process.stderr.read().splitlines()
+    assert {"info version 7", "info version 8"} <= set(told)
+
+
+def test_throw_ends_all_workers_though_their_action_left_a_thread_behind(project: Project, send_events: Any) -> None:
+    send_events([1], partition=0)
+    module = next(project.home.glob("notes_*.py"))
+    module.write_text(ACTION + LEAKS)
+    path = project.file(options={"workers": 2, "failure_mode": "THROW"})
+    path.write_text(path.read_text().replace(":Notes", ":Leaks"))
+    with project.running(path) as process:
+        assert process.wait(60) == 1
+        assert process.stderr is not None
+        assert f"action.failed {project.topic}/0/0: ValueError: no" in process.stderr.read()
 
 
 def test_workers_end_with_their_parent(project: Project, send_events: Any) -> None:
