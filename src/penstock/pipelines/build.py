@@ -16,6 +16,7 @@ from penstock.spark.decoding import Decoder
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.table import INTERNAL
 from penstock.spark.queries.batch import BatchPath
+from penstock.spark.queries.begun import new_sinks
 from penstock.spark.queries.query import Query, QuerySpec
 from penstock.spark.queries.state import QueryState
 from penstock.spark.sinks.sink import Sink
@@ -58,8 +59,8 @@ class Builder:
         query = f"{self.pipeline.spec.name}.{sink.name}"
         return Site(self.session, self.settings, query, self.pipeline.directory)
 
-    def query(self, sink: DeclaredSink) -> Query:
-        """The query of one of the sinks."""
+    def query(self, sink: DeclaredSink, *, is_new: bool = False) -> Query:
+        """The query of one of the sinks, which may be new beside others that have begun before."""
         spec = self.pipeline.spec
         path = BatchPath(
             self.decoder(),
@@ -68,7 +69,6 @@ class Builder:
             DeadLetters(self.settings, spec.dead_letters, spec.name),
             spec.options.failure_mode,
         )
-        state = f"{self.pipeline.state(self.base)}/{INTERNAL}/_queries/{spec.name}.{sink.name}"
         return Query(
             self.session,
             QuerySpec(
@@ -76,12 +76,24 @@ class Builder:
                 sink.name,
                 self.pipeline.source.source(self.base),
                 path,
-                state=QueryState(files_at(state, self.session), state),
+                state=self._state(sink),
                 trigger=sink.trigger,
                 owner=spec.owner or "",
+                is_new=is_new,
             ),
         )
 
     def queries(self) -> list[Query]:
         """The queries of all sinks."""
-        return [self.query(sink) for sink in self.pipeline.sinks]
+        table = f"-{self.pipeline.table}" if self.pipeline.table else ""
+        path = f"{self._states}/{self.pipeline.spec.name}{table}/begun.json"
+        states = {sink.name: self._state(sink) for sink in self.pipeline.sinks}
+        new = new_sinks(files_at(self._states, self.session), path, states)
+        return [self.query(sink, is_new=sink.name in new) for sink in self.pipeline.sinks]
+
+    @property
+    def _states(self) -> str:
+        return f"{self.pipeline.state(self.base)}/{INTERNAL}/_queries"
+
+    def _state(self, sink: DeclaredSink) -> QueryState:
+        return QueryState(files_at(self._states, self.session), f"{self._states}/{self.pipeline.spec.name}.{sink.name}")

@@ -72,8 +72,8 @@ def read_range(session: SparkSession, source: KafkaSource, part: OffsetRange) ->
     return session.read.format("kafka").options(**options).load().select(*MESSAGE_COLUMNS)
 
 
-def find_start(source: KafkaSource, saved: Position | None, group: GroupName) -> StartPlan:
-    """Where a query begins: where it was, else where its consumer group is, else at the configured start."""
+def find_start(source: KafkaSource, saved: Position | None, group: GroupName | None) -> StartPlan:
+    """Where a query begins: where it was, else where the group is if one counts, else at the configured start."""
     with Admin(source.settings) as admin:
         partitions = find_partitions(admin, source.topics)
         now = ClusterNow(
@@ -82,7 +82,7 @@ def find_start(source: KafkaSource, saved: Position | None, group: GroupName) ->
             fresh=_fresh(admin, source.start, partitions),
             topic_ids=topic_ids(admin, {partition.topic for partition in partitions}),
         )
-        if saved is None and (committed := committed_offsets(admin, group, partitions)):
+        if saved is None and group is not None and (committed := committed_offsets(admin, group, partitions)):
             known = {topic: now.topic_ids[topic] for topic in {partition.topic for partition in committed}}
             saved = Position(committed, known)
     plan = plan_start(saved, now)

@@ -49,7 +49,8 @@ class StopBetweenBatches(Exception):
 class QuerySpec:
     """What a query is made of; `trigger` is an interval such as `10 seconds`, or None to read what is there and end.
 
-    The consumer group in which its progress is seen has the pipeline's name, unless another one is given.
+    The consumer group in which its progress is seen has the pipeline's name, unless another one is given. A query that
+    has lost its progress goes on where the group is; one that `is_new` beside others of the pipeline does not.
     """
 
     pipeline: str
@@ -60,6 +61,7 @@ class QuerySpec:
     trigger: str | None = "0 seconds"
     owner: str = ""
     group: GroupName | None = None
+    is_new: bool = False
 
     @property
     def name(self) -> str:
@@ -99,7 +101,8 @@ class Query:
         saved = self.spec.state.claim()
         landed = self.spec.path.sink.landed()
         self.spec.path.dead_letters.prepare()
-        plan = find_start(self.spec.source, saved or landed, self.spec.seen_in)
+        group = None if self.spec.is_new else self.spec.seen_in
+        plan = find_start(self.spec.source, saved or landed, group)
         for loss in plan.losses:
             _log.warning("%s goes on without lost records: %s", self.spec.name, loss)
         self.spec.state.save(plan.position)

@@ -61,6 +61,10 @@ class QueryState:
         self._position = position
         self._write()
 
+    def has_position(self) -> bool:
+        """Whether a position was saved, by whomever."""
+        return bool(self._read().get("position"))
+
     def _read(self) -> dict[str, Any]:
         text = self._files.read(self._path)
         return dict(json.loads(text)) if text else {}
