@@ -49,6 +49,45 @@ CHANGE = {
     ],
 }
 
+_IDENTIFIER = {
+    "type": "record",
+    "name": "DatasetIdentifier",
+    "fields": [{"name": name, "type": "string"} for name in ("dataPlatformUrn", "nativeName")]
+    + [{"name": "dataOrigin", "type": {"type": "enum", "name": "DeploymentTier", "symbols": ["PROD", "EI1"]}}],
+}
+_STAMP = {
+    "type": "record",
+    "name": "ChangeAuditStamp",
+    "fields": [{"name": name, "type": "string"} for name in ("actorUrn", "type")] + [{"name": "time", "type": "long"}],
+}
+_SECOND_FIELD = {
+    "type": "record",
+    "name": "DatasetField",
+    "fields": [{"name": name, "type": "string"} for name in ("fieldPath", "nativeDataType")]
+    + [{"name": "nullable", "type": "boolean"}, {"name": "description", "type": ["null", "string"]}],
+}
+_SCHEMA = {
+    "type": "record",
+    "name": "DatasetSchema",
+    "fields": [
+        {"name": "description", "type": ["null", "string"]},
+        {"name": "fieldSchema", "type": {"type": "array", "items": _SECOND_FIELD}},
+    ],
+}
+_SCHEMALESS = {"type": "record", "name": "Schemaless", "fields": [{"name": "isSchemaless", "type": "boolean"}]}
+
+SECOND_CHANGE = {
+    "type": "record",
+    "name": "MetadataChangeEvent",
+    "fields": [
+        {"name": "auditHeader", "type": _HEADER},
+        {"name": "datasetIdentifier", "type": _IDENTIFIER},
+        {"name": "changeAuditStamp", "type": _STAMP},
+        {"name": "schema", "type": ["null", _SCHEMA, _SCHEMALESS], "default": None},
+    ],
+}
+"""The parts of WhereHows' second form that differ from the first one."""
+
 _NAMED = {
     "type": "record",
     "name": "Application",

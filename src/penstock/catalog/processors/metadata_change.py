@@ -15,7 +15,11 @@ from penstock.spark.decoding import KAFKA
 
 _STAMPS = ("changeAuditStamp", "datasetProperty.changeAuditStamp", "datasetProperties.changeAuditStamp")
 _PROPERTIES = ("datasetProperty", "datasetProperties")
-_FIELDS = ("schema.fieldSchema", "schema.fields")
+_SCHEMAS = ("schema", "schema.member0")
+"""The second form has a union of DatasetSchema and Schemaless there, of which Spark makes member0 and member1."""
+
+_SCHEMALESS = "schema.member1"
+_FIELDS = tuple(f"{path}.{name}" for path in _SCHEMAS for name in ("fieldSchema", "fields"))
 _SHOWN = ("nativeType", "uri", "storageType")
 
 
@@ -39,7 +43,7 @@ class MetadataChangeProcessor(Processor):
             urn.alias("urn"),
             F.when(stamp_type == F.lit("DELETE"), F.lit("DELETE")).otherwise(F.lit("UPSERT")).alias("change_type"),
             field(records, *(f"{path}.actorUrn" for path in _STAMPS)).alias("actor"),
-            field(records, "schema.description").alias("description"),
+            field(records, *(f"{path}.description" for path in _SCHEMAS)).alias("description"),
             _properties(records).alias("properties"),
             _fields(records).alias("schema_fields"),
             _owners(records).alias("owners"),
@@ -70,12 +74,13 @@ def _properties(records: DataFrame) -> Column:
 
 
 def _fields(records: DataFrame) -> Column:
+    """The fields as JSON: an empty list for a dataset that has no schema, null if the event does not say."""
     path, element = _list_at(records, _FIELDS)
     if element is None:
         return F.lit(None).cast("string")
     kind = "type" if "type" in element.names else "nativeDataType"
     described = "description" in element.names
-    return F.to_json(
+    given = F.to_json(
         F.transform(
             F.col(path),
             lambda item: F.struct(
@@ -86,6 +91,8 @@ def _fields(records: DataFrame) -> Column:
             ),
         )
     )
+    is_union = type_at(records.schema, _SCHEMALESS) is not None
+    return F.coalesce(given, F.when(F.col(_SCHEMALESS).isNotNull(), F.lit("[]"))) if is_union else given
 
 
 def _owners(records: DataFrame) -> Column:
