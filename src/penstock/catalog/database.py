@@ -100,7 +100,8 @@ class Database:
             raise self._translated(error) from error
 
     def _translated(self, error: psycopg.Error) -> PenstockError:
-        if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not _is_refusal(error):
+        is_lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        if is_lost and not _is_refusal(error) and not _blames_data(error):
             return self._unavailable(_first_line(error))
         return translated(error, self.place)
 
@@ -124,7 +125,7 @@ def translated(error: psycopg.Error, place: str) -> PenstockError:
     reason = _first_line(error)
     if isinstance(error, _TRANSIENT):
         return DatabaseUnavailable(f"{place}: {reason}", hint="the same work may succeed when it is tried again")
-    if isinstance(error, psycopg.DataError) or (error.sqlstate or "")[:2] in _ROW_CLASSES:
+    if _blames_data(error):
         return RowRefused(f"PostgreSQL refuses the row: {reason}", hint=_detail(error))
     return DatabaseRefused(f"{place}: {reason}", hint=_detail(error))
 
@@ -147,6 +148,11 @@ def _configure(connection: Connection) -> None:
     connection.execute("SET timezone = 'UTC'")
     connection.execute("SET temp_buffers = '32MB'")  # a batch on its way through the merge stays in memory
     connection.commit()
+
+
+def _blames_data(error: psycopg.Error) -> bool:
+    """Whether a row is to blame; psycopg counts program limits as errors of operation, which would be tried again."""
+    return isinstance(error, psycopg.DataError) or (error.sqlstate or "")[:2] in _ROW_CLASSES
 
 
 def _is_refusal(error: psycopg.Error) -> bool:

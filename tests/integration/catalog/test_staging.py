@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from penstock.catalog.staging.tables import COMPACTION, METADATA_CHANGE, TableNa
 from penstock.config import Settings
 from penstock.errors import DatabaseRefused, DatabaseUnavailable
 from tests.integration.catalog.conftest import at_database
-from tests.integration.catalog.events import change, fields, load, row, rows_of
+from tests.integration.catalog.events import change, fields, load, row, rows_of, urn
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,29 @@ def test_a_row_on_which_the_merge_fails_is_told_apart_and_the_others_are_merged(
     others = [(f"p{number}",) for number in range(9) if number != 5]
     assert rows_of(database, "SELECT partition_expr FROM dataset_load_status ORDER BY 1") == others
     assert rows_of(database, "SELECT count(*) FROM stg_kafka_gobblin_compaction") == [(8,)]
+
+
+def test_a_row_beyond_a_limit_of_postgresql_is_told_apart_instead_of_being_tried_for_ever(database: Database) -> None:
+    words = [chr(0x4E00 + number) * 130 for number in range(4500)]
+    tags = json.dumps(words[:1500], ensure_ascii=False)
+    owned = json.dumps([{"owner": word, "type": "NONE"} for word in words[1500:3000]], ensure_ascii=False)
+    named = json.dumps(fields(*words[3000:]), ensure_ascii=False)
+    lines = [
+        f"{urn('a.b')}\tUPSERT\t[]\t[]\t[]\t1\tevents\t0\t0\n",
+        f"{urn('a.c')}\tUPSERT\t{tags}\t{owned}\t{named}\t1\tevents\t0\t1\n",
+    ]
+    columns = ("urn", "change_type", "tags", "owners", "schema_fields", "log_event_time")
+    place = {"topic": ["events"] * 2, "partition": [0] * 2, "offset": [0, 1]}
+    [refusal] = take_lines(database, METADATA_CHANGE, Lines(columns, pa.table({**place, "line": lines})))
+    assert refusal.error.message.startswith("events/0/1: ")
+    assert "tsvector" in refusal.error.message
+    assert rows_of(database, "SELECT name FROM dataset") == [("a.b",)]
+
+
+def test_the_origin_of_a_dataset_may_have_digits(database: Database) -> None:
+    given = urn("a.b").replace("PROD", "EI1")
+    assert take(database, METADATA_CHANGE, [change(1, urn=given)]) == []
+    assert rows_of(database, "SELECT urn, origin FROM dataset") == [(given, "EI1")]
 
 
 def test_a_row_that_is_there_is_not_written_again(database: Database) -> None:
