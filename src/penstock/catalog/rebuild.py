@@ -88,5 +88,5 @@ def _refuse_incomplete(connection: Connection) -> None:
     if found and found[0]:
         raise StagingIncomplete(
             f"retention removed {found[0]:,} rows from before {found[1]:%Y-%m-%d} from staging",
-            hint="add --although-incomplete to forget what they said, or read the topics again from their beginning",
+            hint="add --although-incomplete to forget what they said; --from kafka reads again what Kafka still has",
         )

@@ -201,7 +201,7 @@ def rebuild(
             from penstock.cli.jobs_reread import reread_topics  # noqa: PLC0415 - only this needs Spark
 
             reread_topics(database, chosen)
-        count = rebuild_tables(database, although_incomplete=although_incomplete or source is RebuildSource.KAFKA)
+        count = rebuild_tables(database, although_incomplete=although_incomplete)
     out.print(f"rebuilt from {counted(count, 'row')} of staging")
 
 

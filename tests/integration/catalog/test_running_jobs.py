@@ -196,3 +196,4 @@ def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgo
     rebuilt = run_command("catalog", "rebuild", "--from", "kafka", "--yes")
     assert (rebuilt.code, "11 messages read, 7 refused" in rebuilt.err) == (0, True), rebuilt.err
     assert final_tables(database) == before
+    assert len(dead_letters(senders.settings, f"{job}.dead")) == len(letters)

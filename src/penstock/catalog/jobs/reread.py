@@ -1,27 +1,33 @@
-"""Reading the topics of jobs again from their beginning, into staging as it would be if this were the first time."""
+"""Reading the topics of jobs again from their beginning, into staging and merge as if this were the first time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from penstock.catalog.database import Connection, Database, sql
+from penstock.catalog.intake import take_lines
 from penstock.catalog.jobs.sink import Take
 from penstock.catalog.jobs.store import list_jobs
 from penstock.catalog.jobs.work import Work, works_of
-from penstock.catalog.staging.copying import Lines
+from penstock.catalog.staging.copying import Lines, origins
+from penstock.catalog.staging.retention import note_back
 from penstock.catalog.staging.rows import Refusal
 from penstock.catalog.staging.tables import TableName
-from penstock.catalog.staging.writer import stage_lines
 from penstock.errors import PenstockError
+from penstock.events.record import Offset, Origin
+from penstock.kafka.offsets import PartitionId
 from penstock.spark.queries.narrowing import OffsetRange, ranges_of
 from penstock.spark.queries.observing import Counts
 from penstock.spark.queries.query import Query
 from penstock.spark.sinks.sink import Batch
 
 _LOOK_SECONDS = 0.2
-_FORGET = "DELETE FROM {} WHERE kafka_topic = %s AND kafka_partition = %s AND kafka_offset >= %s AND kafka_offset < %s"
+_FORGET = """
+DELETE FROM {} WHERE kafka_topic = %s AND kafka_partition = %s AND kafka_offset >= %s AND kafka_offset < %s
+    AND kafka_offset <> ALL(%s::bigint[])
+"""
 
 ReadingAgain = Callable[[Work, Take], Query]
 """Makes the query that reads a topic once, from its beginning to its end."""
@@ -36,14 +42,20 @@ def active_works(database: Database) -> list[Work]:
 def reread(database: Database, works: Sequence[Work], reading_again: ReadingAgain) -> Iterator[tuple[Work, Counts]]:
     """Read one topic after the other; how many messages each has, and how many of them were refused.
 
-    The rows of messages that are in Kafka are replaced, batch by batch; rows of others stay. After a crash or an
-    exception it can be begun again.
+    The rows of messages that are in Kafka are replaced and merged, batch by batch, so that one on which the merge
+    fails is refused as it is when it comes for the first time; rows of others stay. After a crash or an exception it
+    can be begun again.
     """
     for work in works:
-        query = reading_again(work, partial(_restage, database, work.route.table))
+        table = work.route.table
+        read: dict[PartitionId, Offset] = {}
+        query = reading_again(work, partial(_restage, database, table, read))
         query.start()
         if (failure := _end_of(query)) is not None:
             raise failure
+        with database.transaction() as connection:
+            for place, since in read.items():
+                note_back(connection, table, place, since)
         yield work, query.counts
 
 
@@ -57,14 +69,21 @@ def _end_of(query: Query) -> PenstockError | None:
     return query.ended()
 
 
-def _restage(database: Database, table: TableName, lines: Lines, batch: Batch) -> list[Refusal]:
+def _restage(
+    database: Database, table: TableName, read: dict[PartitionId, Offset], lines: Lines, batch: Batch
+) -> list[Refusal]:
+    """Take the rows, and then remove those of messages that make none any more; `read` notes where reading began."""
+    refusals = take_lines(database, table, lines) if len(lines) else []
+    kept = set(origins(lines.table)) - {refusal.row.origin for refusal in refusals}
     with database.transaction() as connection:
         for part in ranges_of(batch):
-            _forget(connection, table, part)
-        return stage_lines(connection, table, lines)
+            read.setdefault(part.partition, part.start)
+            _forget_others(connection, table, part, kept)
+    return refusals
 
 
-def _forget(connection: Connection, table: TableName, part: OffsetRange) -> None:
+def _forget_others(connection: Connection, table: TableName, part: OffsetRange, kept: Collection[Origin]) -> None:
     place = part.partition
+    offsets = [origin.offset for origin in kept if (origin.topic, origin.partition) == (place.topic, place.partition)]
     command = sql.SQL(_FORGET).format(sql.Identifier(table))
-    connection.execute(command, [place.topic, place.partition, part.start, part.end])
+    connection.execute(command, [place.topic, place.partition, part.start, part.end, offsets])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.catalog.database import Database
 from penstock.catalog.intake import take_lines
@@ -37,6 +37,16 @@ MOST_RECORDS = 100_000
 """One batch takes at most so many messages: its rows pass through the driver's memory."""
 
 
+class NoDeadLetters(DeadLetters):
+    """Keeps nothing: what is refused as it is read again was kept when it was read for the first time."""
+
+    def prepare(self) -> None:
+        """As the base class says: there is no topic to make."""
+
+    def write(self, refused: DataFrame) -> None:
+        """As the base class says."""
+
+
 @dataclass(frozen=True)
 class Workshop:
     """Makes the queries that do works."""
@@ -49,21 +59,21 @@ class Workshop:
         """The query that does a work as messages come in."""
         trigger = f"{work.spec.trigger_ms} milliseconds"
         state = JobProgress(self.database, work.progress)
-        return self._query(work, partial(self._take, work.route.table), state, trigger)
+        return self._query(work, partial(self._take, work.route.table), state, trigger, DeadLetters)
 
     def reading_again(self, work: Work, take: Take) -> Query:
         """A query that reads all that is in the topic now, and ends; nobody sees its progress."""
         spec = replace(work.spec, start="earliest", group=f"{work.spec.group}.rebuild")
-        return self._query(replace(work, spec=spec), take, NoState(), None)
+        return self._query(replace(work, spec=spec), take, NoState(), None, NoDeadLetters)
 
-    def _query(self, work: Work, take: Take, state: State, trigger: str | None) -> Query:
+    def _query(self, work: Work, take: Take, state: State, trigger: str | None, letters: type[DeadLetters]) -> Query:
         settings = job_settings(self.settings, work.spec)
         processor = find_processor(work.route.processor)(work.clusters)
         path = BatchPath(
             TopicAvro(self.session, connect_registry(settings), work.route.topic, _widths(work.spec)),
             processor.transform,
             CatalogSink(processor.columns, take),
-            DeadLetters(settings, f"{work.pipeline}.dead", work.pipeline),
+            letters(settings, f"{work.pipeline}.dead", work.pipeline),
         )
         source = KafkaSource(
             settings,
