@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -121,6 +122,19 @@ def test_a_change_that_could_not_run_is_told_and_the_job_goes_on_as_it_was(run: 
     jobs.save("a", {"t1": LOADS})
     time.sleep(0.15)
     assert (jobs.roster(), jobs.roster.refused) == ([query], {})
+
+
+def test_a_job_whose_processor_is_broken_leaves_the_others_running(
+    run: Callable[..., Jobs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_processor.py").write_text("class Broken(")
+    monkeypatch.syspath_prepend(tmp_path)
+    jobs = run()
+    jobs.save("bad", {"t1": ("broken_processor:Broken", LOADS[1])})
+    jobs.save("good", {"t2": LOADS})
+    [query] = jobs.roster()
+    assert query.spec.name == "t2"
+    assert "cannot be imported: SyntaxError" in str(jobs.roster.refused["bad"])
 
 
 def test_a_process_begins_if_one_of_its_jobs_could_run(database: Database, run: Callable[..., Jobs]) -> None:

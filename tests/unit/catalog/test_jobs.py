@@ -6,7 +6,7 @@ import pytest
 
 from penstock.catalog.jobs.properties_file import read_properties
 from penstock.catalog.jobs.spec import SCHEDULE_NOTE, ZOOKEEPER_NOTE, Route, read_spec
-from penstock.catalog.processors import PROCESSORS, find_processor
+from penstock.catalog.processors import PROCESSORS, find_processor, make_processor
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.staging.tables import TableName
 from penstock.errors import ConfigError, UsageError
@@ -18,6 +18,19 @@ GIVEN = {
     "kafka.processors": "GobblinTrackingCompactionProcessor, MetastoreAuditProcessor",
     "kafka.db.tables": "stg_kafka_gobblin_compaction , stg_kafka_metastore_audit",
 }
+
+HALF = """
+from penstock.catalog.processors.base import RecordProcessor
+class Unfinished(RecordProcessor):
+    columns = ("a",)
+"""
+NEEDY = """
+from penstock.catalog.processors.base import Processor
+class Needy(Processor):
+    def __init__(self, clusters):
+        raise KeyError("nowhere")
+    def transform(self, records): ...
+"""
 
 
 def problems(**changes: str | None) -> list[str]:
@@ -107,8 +120,28 @@ def test_every_built_in_processor_is_found_with_and_without_its_package(name: st
         ("nowhere:Thing", "there is no processor nowhere:Thing"),
         ("json:Thing", "there is no processor"),
         ("json:JSONDecoder", "is no processor"),
+        (":Thing", "the processor :Thing cannot be imported: ValueError: Empty module name"),
+        (".thing:Thing", "the processor .thing:Thing cannot be imported: TypeError"),
+        ("garbled:Thing", "the processor garbled:Thing cannot be imported: SyntaxError"),
+        ("unready:Thing", "the processor unready:Thing cannot be imported: ZeroDivisionError"),
+        ("half:Unfinished", "half:Unfinished lacks process"),
     ],
 )
-def test_a_processor_that_is_not_there_is_told(name: str, told: str) -> None:
+def test_a_processor_that_is_not_there_or_not_whole_is_told(
+    name: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "garbled.py").write_text("class Thing(")
+    (tmp_path / "unready.py").write_text("1 / 0")
+    (tmp_path / "half.py").write_text(HALF)
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError, match=told):
         find_processor(name)
+
+
+def test_a_processor_whose_own_code_fails_as_it_is_made_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "needy.py").write_text(NEEDY)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match="the processor needy:Needy cannot be made: KeyError: 'nowhere'"):
+        make_processor("needy:Needy", ())

@@ -17,7 +17,7 @@ from penstock.catalog.jobs.settings import job_settings
 from penstock.catalog.jobs.sink import CatalogSink, Take
 from penstock.catalog.jobs.spec import JobSpec
 from penstock.catalog.jobs.work import Work
-from penstock.catalog.processors import find_processor
+from penstock.catalog.processors import make_processor
 from penstock.catalog.staging.copying import Lines
 from penstock.catalog.staging.rows import Refusal
 from penstock.catalog.staging.tables import TableName
@@ -68,7 +68,7 @@ class Workshop:
 
     def _query(self, work: Work, take: Take, state: State, trigger: str | None, letters: type[DeadLetters]) -> Query:
         settings = job_settings(self.settings, work.spec)
-        processor = find_processor(work.route.processor)(work.clusters)
+        processor = make_processor(work.route.processor, work.clusters)
         path = BatchPath(
             TopicAvro(self.session, connect_registry(settings), work.route.topic, _widths(work.spec)),
             processor.transform,

@@ -5,12 +5,17 @@ To add one: a file here with its class, and its line in `PROCESSORS`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Final
+from inspect import isabstract
+from typing import TYPE_CHECKING, Final
 
 from penstock.catalog.processors.base import Processor
 from penstock.config.suggest import did_you_mean
 from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from penstock.catalog.processors.columns import Cluster
 
 PROCESSORS: Final = {
     "GobblinTrackingCompactionProcessor": "compaction",
@@ -33,10 +38,31 @@ def find_processor(name: str) -> type[Processor]:
             hint = did_you_mean(attribute, PROCESSORS, "name a built-in one, or your own as module:Class")
             raise UsageError(f"there is no processor {name}", hint=hint)
         module = f"{__name__}.{PROCESSORS[attribute]}"
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"there is no processor {name}: {error}", hint="is its module on PYTHONPATH?") from error
+    found = _imported(name, module, attribute)
     if not (isinstance(found, type) and issubclass(found, Processor)):
         raise UsageError(f"{name} is no processor", hint="a processor is a subclass of Processor or RecordProcessor")
+    if isabstract(found):
+        raise UsageError(f"{name} lacks {' and '.join(sorted(found.__abstractmethods__))}", hint="see its base class")
     return found
+
+
+def make_processor(name: str, clusters: Sequence[Cluster]) -> Processor:
+    """A processor by its name; UsageError also for one whose own code fails as it is made."""
+    found = find_processor(name)
+    try:
+        return found(clusters)
+    except Exception as error:  # a user's code may raise anything, and must not stop the other jobs
+        raise UsageError(f"the processor {name} cannot be made: {_told(error)}") from error
+
+
+def _imported(name: str, module: str, attribute: str) -> object:
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"there is no processor {name}: {error}", hint="is its module on PYTHONPATH?") from error
+    except Exception as error:  # as above: whatever stands in a module, and its name may be any
+        raise UsageError(f"the processor {name} cannot be imported: {_told(error)}") from error
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
