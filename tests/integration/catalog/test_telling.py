@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +17,8 @@ from penstock.catalog.staging.writer import stage
 from penstock.catalog.telling.messages import CHANGE_LOG_TOPIC, PLATFORM_EVENT_TOPIC
 from penstock.catalog.telling.outbox import Sender
 from penstock.config import Settings
+from penstock.kafka.admin import Admin
+from penstock.kafka.configs import alter_topic_settings
 from tests.integration.catalog.events import change, fields, load, owners, rows_of, urn
 
 BEGAN = datetime.now(UTC)
@@ -141,3 +144,23 @@ def test_a_change_that_kafka_can_never_take_is_kept_aside(database: Database, se
     take(database, METADATA_CHANGE, [change(1000, name=topic, schema_fields=many), change(2000, name=f"{topic}.b")])
     sender.send_all()
     assert rows_of(database, "SELECT aspect FROM outbox_refused") == [("schemaMetadata",)]
+
+
+def test_a_change_that_only_the_broker_finds_too_large_is_kept_aside_and_the_others_are_told(
+    database: Database, sender: Sender, settings: Settings, topic: str
+) -> None:
+    many = fields(*(uuid.uuid4().hex for _ in range(3000)))  # names that no compression makes small
+    rows = [change(1000, name=f"{topic}.{part}", tags=["a"]) for part in ("a", "c")]
+    take(database, METADATA_CHANGE, [*rows, change(1000, name=f"{topic}.b", schema_fields=many)])
+    with Admin(settings) as admin:
+        alter_topic_settings(admin, CHANGE_LOG_TOPIC, {"max.message.bytes": "20000"})
+        try:
+            sender.send_all()
+        finally:
+            alter_topic_settings(admin, CHANGE_LOG_TOPIC, {"max.message.bytes": None})
+    refused = "SELECT substring(urn, '[abc],PROD'), aspect, reason LIKE '%too large%' FROM outbox_refused"
+    assert rows_of(database, refused) == [("b,PROD", "schemaMetadata", True)]
+    assert rows_of(database, "SELECT count(*) FROM outbox") == [(0,)]
+    for part in ("a", "c"):
+        aspects = {log.value["aspectName"] for log in read(settings, CHANGE_LOG_TOPIC, f"{topic}.{part}")}
+        assert aspects == {"datasetKey", "status", "globalTags"}

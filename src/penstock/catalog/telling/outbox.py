@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from penstock.catalog.database import Connection, Database, records
 from penstock.catalog.telling.change import Change
@@ -18,12 +19,21 @@ from penstock.catalog.telling.messages import (
     platform_events,
 )
 from penstock.config import Settings
-from penstock.errors import RecordError, Transient
+from penstock.errors import RecordError, Transient, Undelivered, UndeliveredRecord
+from penstock.kafka.envelope import Envelope
 from penstock.kafka.producer import Producer
 from penstock.kafka.topics import ensure_topic
 
 _LOCK = 0x74656C6C
 """Only the holder of this advisory lock sends, so that two senders do not mix up the order."""
+
+_NUMBER = "penstock.change"
+"""The header that has a change's number."""
+
+_REFUSE = """
+INSERT INTO outbox_refused SELECT o.*, %s FROM outbox o
+WHERE id = %s AND NOT EXISTS (SELECT FROM outbox_refused r WHERE r.id = o.id)
+"""
 
 _WAITING = "SELECT id, urn, aspect, before, after, event_time, actor FROM outbox ORDER BY id LIMIT %s"
 
@@ -52,8 +62,12 @@ class Sender:
             changes = [Change(**row) for row in records(connection, _WAITING, [limit])]
             for change in changes:
                 self._send(connection, change)
-            self._change_log.flush()
-            self._platform_event.flush()
+            if refused := self._flush():
+                # A broker refuses a whole request for one message in it that is too large, so each goes by itself;
+                # and so does everything behind the first of them, so that the changes of one URN stay in order.
+                for change in changes:
+                    if change.id >= min(refused):
+                        self._send(connection, change, Producer.send_sync)
             connection.execute("DELETE FROM outbox WHERE id = ANY(%s)", [[change.id for change in changes]])
         return len(changes)
 
@@ -89,14 +103,29 @@ class Sender:
         """Close."""
         self.close()
 
-    def _send(self, connection: Connection, change: Change) -> None:
-        envelope: Any = {"key": change.urn, "headers": [("penstock.change", str(change.id))]}
+    def _send(self, connection: Connection, change: Change, put: Callable[..., object] = Producer.send) -> None:
+        envelope: Envelope = {"key": change.urn, "headers": [(_NUMBER, str(change.id))]}
         try:
             if log := change_log(change):
-                self._change_log.send(log, **envelope)
+                put(self._change_log, log, **envelope)
             for event in platform_events(change):
-                self._platform_event.send(event, **envelope)
+                put(self._platform_event, event, **envelope)
         except RecordError as error:
             _log.error("change %d of %s cannot be told: %s", change.id, change.urn, error)
-            refuse = "INSERT INTO outbox_refused SELECT *, %s FROM outbox WHERE id = %s"
-            connection.execute(refuse, [error.message, change.id])
+            connection.execute(_REFUSE, [error.message, change.id])
+
+    def _flush(self) -> set[int]:
+        """Wait for the brokers; the numbers of changes that they refused as they are. Anything else is Undelivered."""
+        refused: set[int] = set()
+        for producer in (self._change_log, self._platform_event):
+            try:
+                producer.flush()
+            except Undelivered as report:
+                if not all(isinstance(record.reason, RecordError) for record in report.records):
+                    raise
+                refused |= {_number(record) for record in report.records}
+        return refused
+
+
+def _number(record: UndeliveredRecord) -> int:
+    return int(dict(record.headers)[_NUMBER] or 0)
