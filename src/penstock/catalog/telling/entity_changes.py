@@ -11,6 +11,10 @@ from penstock.catalog.telling.change import Change, as_urn
 
 Json = dict[str, Any]
 
+_RUNNING = frozenset({"STARTED", "RUNNING"})
+_WAITING = frozenset({"DISABLED", "SUSPENDED", "PAUSED", "QUEUED", "READY", "PREPARING"})
+"""Beside WAIT_FOR_TIME, _DATA and _RESOURCE: a job that neither runs nor has come to an end."""
+
 
 class Meaning(NamedTuple):
     """One thing that happened: category, operation, what it happened to, and more about it."""
@@ -101,7 +105,10 @@ def _deprecation(change: Change) -> Iterator[Meaning]:
 
 def _run(change: Change) -> Iterator[Meaning]:
     status = change.after["status"]
-    yield Meaning("RUN", "STARTED" if status in {"STARTED", "RUNNING"} else "COMPLETED", parameters=change.after)
+    if status in _RUNNING:
+        yield Meaning("RUN", "STARTED", parameters=change.after)
+    elif status not in _WAITING and not status.startswith("WAIT_"):
+        yield Meaning("RUN", "COMPLETED", parameters=change.after)
 
 
 def _load(change: Change) -> Iterator[Meaning]:
