@@ -168,6 +168,12 @@ def test_a_delta_stands_under_its_snapshot_and_times_are_no_keys(spark: SparkSes
     assert {key: row[key] for key in (*wanted, *times)} == {**wanted, **times}
 
 
+def test_a_key_may_be_as_large_as_any_number(spark: SparkSession) -> None:
+    said = {"datasetUrn": "/db", "clusterIdentifier": "c", "partition": "9223372036854775807-PT-1"}
+    [row] = gobblin(spark, GobblinTrackingLumosProcessor(), "any", "SnapshotPublished", **said)
+    assert (row["max_data_key"], "problem" in row) == (9223372036854775807, False)
+
+
 def test_the_audit_of_files_tells_their_owner_and_skips_temporary_ones(spark: SparkSession) -> None:
     processor, said = GobblinTrackingAuditProcessor(), {"owner": "ann", "codec": "gzip", "classificationResult": "null"}
     [row] = gobblin(

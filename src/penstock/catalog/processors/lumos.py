@@ -103,7 +103,8 @@ def data_time(folder: Column) -> Column:
 def data_key(partition: Column) -> Column:
     """Up to which key there is data: the number in the partition's name, 0 if that is a time or there is none."""
     key = number(group(partition, _VERSION, 1))
-    is_time = _is_time(key) | _is_time(key * F.lit(1000))
+    # Compared with seconds, not multiplied: a key may be so large that its thousandfold is no number.
+    is_time = _is_time(key) | key.between(YEAR_2000_MS // 1000, YEAR_2100_MS // 1000)
     return F.when(key.isNull() | is_time, F.lit(0)).otherwise(key).cast("long")
 
 
