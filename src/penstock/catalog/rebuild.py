@@ -24,7 +24,7 @@ _TELL = """
 INSERT INTO outbox (urn, aspect, before, after, event_time)
 SELECT coalesce(a.urn, b.urn), coalesce(a.aspect, b.aspect), b.value, a.value, now()
 FROM shown_before b FULL JOIN dataset_aspect a ON a.urn = b.urn AND a.aspect = b.aspect
-WHERE a.value IS DISTINCT FROM b.value ORDER BY 1, a.position
+WHERE looks_different(coalesce(a.aspect, b.aspect), b.value, a.value) ORDER BY 1, a.position
 """
 
 

@@ -42,6 +42,19 @@ def load(at: int, partition: str, count: int | None = None, *, dataset: str = "/
     return row(**{**given, "log_event_time": at, **values})
 
 
+def copy(at: int, source: str, target: str) -> StagedRow:
+    """A copy between clusters."""
+    paths = {"source_path": source, "target_path": target, "dataset": "/data/c", "partition_name": "p"}
+    return row(cluster="c1", log_event_time=at, **paths)
+
+
+def execution(at: int, status: str, **values: Any) -> StagedRow:
+    """What is told of an execution of a job."""
+    job = {"application": "azkaban", "flow_name": "f", "job_name": "j", "execution_id": "7"}
+    given = {"input_datasets": [urn("in")], "output_datasets": [urn("out")]}
+    return row(**{**job, **given, "status": status, "log_event_time": at, **values})
+
+
 def fields(*paths: str, **types: str) -> list[dict[str, Any]]:
     named = {**dict.fromkeys(paths, "string"), **types}
     return [{"path": path, "type": kind, "nullable": True} for path, kind in named.items()]

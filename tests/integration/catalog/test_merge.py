@@ -23,7 +23,9 @@ from penstock.catalog.staging.tables import (
 )
 from tests.integration.catalog.events import (
     change,
+    copy,
     empty,
+    execution,
     fields,
     final_tables,
     load,
@@ -185,17 +187,6 @@ def metastore(at: int, kind: str, **values: Any) -> StagedRow:
     }
     table = {"db_name": "tracking", "table_name": "PageViewEvent", "time_partition": "?", "is_successful": True}
     return row(**{**given, **table, "log_event_time": at, **values})
-
-
-def copy(at: int, source: str, target: str) -> StagedRow:
-    paths = {"source_path": source, "target_path": target, "dataset": "/data/c", "partition_name": "p"}
-    return row(cluster="c1", log_event_time=at, **paths)
-
-
-def execution(at: int, status: str, **values: Any) -> StagedRow:
-    job = {"application": "azkaban", "flow_name": "f", "job_name": "j", "execution_id": "7"}
-    given = {"input_datasets": [urn("in")], "output_datasets": [urn("out")]}
-    return row(**{**job, **given, "status": status, "log_event_time": at, **values})
 
 
 # Few names, moments and values, so that events meet each other.

@@ -12,14 +12,14 @@ from penstock import Consumer
 from penstock.catalog.database import Database
 from penstock.catalog.intake import take
 from penstock.catalog.merge import merge
-from penstock.catalog.staging.tables import COMPACTION, METADATA_CHANGE
+from penstock.catalog.staging.tables import COMPACTION, DISTCP, JOB_EXECUTION, METADATA_CHANGE
 from penstock.catalog.staging.writer import stage
 from penstock.catalog.telling.messages import CHANGE_LOG_TOPIC, PLATFORM_EVENT_TOPIC
 from penstock.catalog.telling.outbox import Sender
 from penstock.config import Settings
 from penstock.kafka.admin import Admin
 from penstock.kafka.configs import alter_topic_settings
-from tests.integration.catalog.events import change, fields, load, owners, rows_of, urn
+from tests.integration.catalog.events import change, copy, execution, fields, load, owners, rows_of, urn
 
 BEGAN = datetime.now(UTC)
 """What was told before these tests is not read."""
@@ -124,7 +124,18 @@ def test_late_and_repeated_events_are_not_told_as_changes(database: Database) ->
     [before] = rows_of(database, outbox)
     take(database, METADATA_CHANGE, [change(2000, schema_fields=fields("b"), offset=0)])
     take(database, METADATA_CHANGE, [change(2500, schema_fields=fields("b"), offset=1)])
+    take(database, METADATA_CHANGE, [change(1000, schema_fields=fields("a"), owners=owners(), offset=2)])
+    assert rows_of(database, "SELECT max(version) FROM dataset_schema") == [(2,)]
     assert rows_of(database, outbox) == [before]
+
+
+def test_a_copy_that_turns_out_to_be_a_transformation_is_told(database: Database) -> None:
+    take(database, DISTCP, [copy(1000, "/data/in", "/data/out")])
+    ends = {"input_datasets": [urn("/data/in", "hdfs")], "output_datasets": [urn("/data/out", "hdfs")]}
+    for at in (2000, 3000):
+        take(database, JOB_EXECUTION, [execution(at, "SUCCEEDED", **ends)])
+    told = "SELECT before #>> '{0,type}', after #>> '{0,type}' FROM outbox WHERE aspect = 'upstreamLineage' ORDER BY id"
+    assert rows_of(database, told) == [(None, "COPY"), ("COPY", "TRANSFORMED")]
 
 
 def test_a_load_is_told_with_its_count_and_the_one_before(database: Database) -> None:
@@ -137,6 +148,17 @@ def test_a_load_is_told_with_its_count_and_the_one_before(database: Database) ->
         database, "SELECT after -> 'recordCount', after -> 'recordCountBefore' FROM outbox WHERE aspect = 'load'"
     )
     assert told == [(100, None), (40, 100)]
+
+
+def test_each_status_of_an_execution_is_told_also_those_that_come_in_one_batch(database: Database) -> None:
+    took = [execution(at, status) for at, status in ((3, "SUCCEEDED"), (1, "STARTED"), (2, "RUNNING"), (2, "RUNNING"))]
+    take(database, JOB_EXECUTION, took)
+    told = "SELECT before #>> '{}', after ->> 'status' FROM outbox WHERE aspect = 'run' ORDER BY id"
+    expected = [(None, "STARTED"), ("STARTED", "RUNNING"), ("RUNNING", "SUCCEEDED")]
+    assert rows_of(database, told) == expected
+    take(database, JOB_EXECUTION, took)
+    take(database, JOB_EXECUTION, [execution(1, "WAIT_FOR_DATA"), execution(4, "SUCCEEDED")])
+    assert rows_of(database, told) == expected
 
 
 def test_a_change_that_kafka_can_never_take_is_kept_aside(database: Database, sender: Sender, topic: str) -> None:

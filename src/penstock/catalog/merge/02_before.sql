@@ -1,4 +1,5 @@
--- Which datasets may look different afterwards, and what they look like now.
+-- Which datasets may look different afterwards, and what they look like now. Lineage is COPY, until something shows
+-- that it is TRANSFORMED.
 INSERT INTO batch_touched
 SELECT DISTINCT ON (urn) urn, seen_at, actor FROM (
     SELECT urn, seen_at, actor FROM batch_observation
@@ -6,7 +7,8 @@ SELECT DISTINCT ON (urn) urn, seen_at, actor FROM (
     SELECT urn, first_seen, NULL FROM batch_dataset b WHERE NOT EXISTS (SELECT FROM dataset d WHERE d.urn = b.urn)
     UNION ALL
     SELECT downstream_urn, seen_at, NULL FROM batch_lineage b WHERE NOT EXISTS (
-        SELECT FROM dataset_lineage l WHERE l.downstream_urn = b.downstream_urn AND l.upstream_urn = b.upstream_urn)
+        SELECT FROM dataset_lineage l
+        WHERE l.downstream_urn = b.downstream_urn AND l.upstream_urn = b.upstream_urn AND l.kind >= b.kind)
 ) AS named
 ORDER BY urn, seen_at DESC, actor;
 

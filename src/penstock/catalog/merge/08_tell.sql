@@ -6,6 +6,6 @@ FROM batch_touched t JOIN (
     FROM batch_shown b FULL JOIN (
         SELECT a.* FROM batch_touched t CROSS JOIN LATERAL (SELECT * FROM dataset_aspect WHERE urn = t.urn OFFSET 0) AS a
     ) AS a ON a.urn = b.urn AND a.aspect = b.aspect
-    WHERE a.value IS DISTINCT FROM b.value
+    WHERE looks_different(coalesce(a.aspect, b.aspect), b.value, a.value)
 ) AS c ON c.urn = t.urn
 ORDER BY t.urn, c.position;
