@@ -86,7 +86,7 @@ def test_a_job_that_could_not_run_is_not_imported(
 def test_a_job_whose_table_went_away_is_told(job_file: Path, run_command: RunCommand, database: Database) -> None:
     with database.transaction() as connection:
         connection.execute("DROP TABLE IF EXISTS public.gone")
-        connection.execute("CREATE TABLE public.gone (LIKE stg_kafka_gobblin_compaction)")
+        connection.execute("CREATE TABLE public.gone (LIKE stg_kafka_gobblin_compaction INCLUDING INDEXES)")
     job_file.write_text(JOB.replace("stg_kafka_gobblin_compaction", "gone"))
     assert run_command("jobs", "import", job_file).code == 0
     with database.transaction() as connection:
@@ -96,3 +96,25 @@ def test_a_job_whose_table_went_away_is_told(job_file: Path, run_command: RunCom
     [problem] = json.loads(checked.out)["problems"]
     assert problem["message"] == "there is no table gone"
     assert run_command("jobs", "check", "99999").code == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "is_fit"),
+    [
+        ("UNIQUE (kafka_offset, kafka_topic, kafka_partition)", True),
+        ("UNIQUE (kafka_topic, kafka_offset)", False),
+        ("UNIQUE (kafka_topic, kafka_partition, kafka_offset, cluster)", False),
+        ("UNIQUE (kafka_topic, kafka_partition, kafka_offset) DEFERRABLE", False),
+        ("CHECK (true)", False),
+    ],
+)
+def test_a_table_needs_a_unique_key_of_where_a_row_comes_from(
+    job_file: Path, run_command: RunCommand, database: Database, key: str, is_fit: bool
+) -> None:
+    with database.transaction() as connection:
+        connection.execute("DROP TABLE IF EXISTS public.keyed")
+        connection.execute(f"CREATE TABLE public.keyed (LIKE stg_kafka_gobblin_compaction, {key})".encode())
+    job_file.write_text(JOB.replace("stg_kafka_gobblin_compaction", "keyed"))
+    ran = run_command("jobs", "import", job_file)
+    told = "the table keyed has no unique key of kafka_topic, kafka_partition, kafka_offset"
+    assert (ran.code, told in " ".join(ran.err.split())) == ((0, False) if is_fit else (2, True))

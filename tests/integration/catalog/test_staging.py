@@ -120,13 +120,14 @@ def test_a_table_that_is_missing_or_lacks_columns_is_named(
         take(database, table, [row(**values)])
 
 
-def test_the_rows_of_a_users_own_table_are_written_there(database: Database) -> None:
+def test_the_rows_of_a_users_own_table_are_written_there_with_its_defaults(database: Database) -> None:
     with database.transaction() as connection:
         connection.execute("""CREATE TABLE IF NOT EXISTS public.my_events (
-            what text, kafka_topic text, kafka_partition int, kafka_offset bigint,
+            what text, taken timestamptz NOT NULL DEFAULT now(),
+            kafka_topic text, kafka_partition int, kafka_offset bigint,
             PRIMARY KEY (kafka_topic, kafka_partition, kafka_offset))""")
-    take(database, TableName("my_events"), [row(0, what="this")])
-    assert rows_of(database, "SELECT what FROM my_events") == [("this",)]
+    assert take(database, TableName("my_events"), [row(0, what="this")]) == []
+    assert rows_of(database, "SELECT what, taken <= now() FROM my_events") == [("this", True)]
 
 
 def test_a_server_that_does_not_answer_is_named_without_its_password(settings: Settings) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from penstock.catalog.database import Connection
 from penstock.catalog.jobs.spec import PROCESSORS, TABLES, JobSpec, Route
 from penstock.catalog.processors import find_processor
-from penstock.catalog.staging.tables import ORIGIN, columns_of
+from penstock.catalog.staging.tables import ORIGIN, columns_of, has_origin_key
 from penstock.errors import DatabaseRefused, Problem, UsageError
 
 
@@ -30,3 +30,6 @@ def _route_problems(connection: Connection, route: Route, place: Callable[[str],
     if missing := [name for name in (*written, *ORIGIN) if name not in known]:
         hint = f"{route.processor} writes them, and each row says which message it comes from"
         yield Problem(place(TABLES), f"the table {route.table} lacks the columns {', '.join(missing)}", hint)
+    elif not has_origin_key(connection, route.table):
+        hint = "make them its primary key: a row that comes again is known by it"
+        yield Problem(place(TABLES), f"the table {route.table} has no unique key of {', '.join(ORIGIN)}", hint)

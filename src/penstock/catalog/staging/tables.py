@@ -39,6 +39,17 @@ def columns_of(connection: Connection, table: TableName) -> tuple[str, ...]:
     return found
 
 
+def has_origin_key(connection: Connection, table: TableName) -> bool:
+    """Whether the table has a unique key of the columns of ORIGIN alone, by which a row that comes again is known."""
+    query = """
+        SELECT FROM pg_index i
+        WHERE indrelid = to_regclass(quote_ident(%s)) AND indisunique AND indimmediate AND indisvalid
+            AND indpred IS NULL AND indnkeyatts = 3 AND (
+                SELECT array_agg(attname::text ORDER BY attname) FROM pg_attribute a
+                WHERE a.attrelid = i.indrelid AND a.attnum = ANY((i.indkey::int2[])[0:2])) = %s"""
+    return connection.execute(query, [table, sorted(ORIGIN)]).fetchone() is not None
+
+
 def incoming(table: TableName) -> str:
     """The session's own table in which a batch of rows for this one arrives."""
     return f"incoming_{table.removeprefix(PREFIX)}"

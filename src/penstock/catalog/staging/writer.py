@@ -42,8 +42,9 @@ def stage_lines(connection: Connection, table: TableName, lines: Lines) -> list[
 
 
 def prepare_incoming(connection: Connection, table: TableName) -> None:
-    """Make the session's incoming table, with the checks of the real one."""
-    command = "CREATE TEMP TABLE IF NOT EXISTS {} (LIKE {} INCLUDING CONSTRAINTS) ON COMMIT DELETE ROWS"
+    """Make the session's incoming table, with the checks and the defaults of the real one."""
+    command = """
+        CREATE TEMP TABLE IF NOT EXISTS {} (LIKE {} INCLUDING CONSTRAINTS INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"""
     names = sql.Identifier(incoming(table)), sql.Identifier(table)
     connection.execute(sql.SQL(command).format(*names))
 
