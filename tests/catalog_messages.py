@@ -113,6 +113,33 @@ EXECUTION = {
     ],
 }
 
+_SECOND_EXECUTION = {
+    "type": "record",
+    "name": "JobExecution",
+    "fields": [{"name": name, "type": "string"} for name in ("flowName", "jobName")]
+    + [{"name": name, "type": "long"} for name in ("jobExecutionId", "startTime", "endTime")]
+    + [{"name": "status", "type": {"type": "enum", "name": "JobStatus", "symbols": ["RUNNING", "SUCCEEDED"]}}],
+}
+_LINEAGE = {
+    "type": "record",
+    "name": "DatasetLineage",
+    "fields": [
+        {"name": "sourceDataset", "type": {"type": "array", "items": _IDENTIFIER}},
+        {"name": "destinationDataset", "type": {"type": "array", "items": "DatasetIdentifier"}},
+    ],
+}
+
+SECOND_EXECUTION = {
+    "type": "record",
+    "name": "MetadataLineageEvent",
+    "fields": [
+        {"name": "type", "type": {"type": "enum", "name": "agent", "symbols": ["UNUSED", "AZKABAN"]}},
+        {"name": "auditHeader", "type": _HEADER},
+        {"name": "jobExecution", "type": _SECOND_EXECUTION},
+        {"name": "lineage", "type": {"type": "array", "items": _LINEAGE}},
+    ],
+}
+
 
 def dataset_urn(name: str, platform: str = "hdfs") -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"

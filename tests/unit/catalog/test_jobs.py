@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog.jobs.properties_file import read_properties
-from penstock.catalog.jobs.spec import SCHEDULE_NOTE, ZOOKEEPER_NOTE, Route, read_spec
+from penstock.catalog.jobs.spec import PRODUCER_NOTE, SCHEDULE_NOTE, WORKER_NOTE, ZOOKEEPER_NOTE, Route, read_spec
 from penstock.catalog.processors import PROCESSORS, find_processor, make_processor
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.staging.tables import TableName
@@ -83,6 +83,34 @@ def test_each_mistake_is_told(changes: dict[str, str | None], told: str) -> None
 
 def test_all_mistakes_are_told_at_once() -> None:
     assert len(problems(group_id=None, schema_id_type="md5", kafka_topics="a")) == 3
+
+
+SECOND = {
+    "job.class": "wherehows.KafkaConsumer",
+    "kafka.consumer.topic": "MetadataChangeEvent",
+    "kafka.processor": "wherehows.ingestion.processors.MetadataChangeProcessor",
+    "kafka.producer.topic": "FailedMetadataChangeEvent",
+    "kafka.worker.count": "2",
+    "consumer.group.id": "mce",
+    "consumer.schema.registry.url": "${URL}",
+    "consumer.auto.offset.reset": "latest",
+    "consumer.max.poll.records": "100",
+    "producer.acks": "all",
+}
+
+
+def test_a_later_job_file_names_one_topic_and_no_table() -> None:
+    spec = read_spec(SECOND, {"URL": "http://registry:8081"})
+    route = Route("MetadataChangeEvent", SECOND["kafka.processor"], TableName("stg_kafka_metadata_change"))
+    assert (spec.routes, spec.group, spec.registry, spec.start) == ((route,), "mce", "http://registry:8081", "latest")
+    assert dict(spec.kafka) == {"max.poll.records": "100"}
+    assert spec.notes == (SCHEDULE_NOTE, PRODUCER_NOTE, WORKER_NOTE)
+
+
+def test_a_mistake_in_a_later_job_file_is_told_where_it_is_written() -> None:
+    with pytest.raises(ConfigError) as raised:
+        read_spec({**SECOND, "kafka.consumer.topic": "a b", "kafka.processor": "own:Processor"}, {"URL": "http://x"})
+    assert [problem.place for problem in raised.value.problems] == ["kafka.db.tables", "kafka.consumer.topic"]
 
 
 @pytest.mark.parametrize("written", ["$URL", "${URL}"])

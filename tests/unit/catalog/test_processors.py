@@ -16,6 +16,7 @@ from penstock.catalog.processors.job_execution import JobExecutionLineageProcess
 from penstock.catalog.processors.lumos import GobblinTrackingLumosProcessor
 from penstock.catalog.processors.metadata_change import MetadataChangeProcessor
 from penstock.catalog.processors.metastore import MetastoreAuditProcessor
+from tests.catalog_messages import dataset_urn
 
 KAFKA_TYPE = "_kafka struct<topic: string, partition: int, offset: bigint>"
 GOBBLIN = f"timestamp bigint, namespace string, name string, metadata map<string, string>, {KAFKA_TYPE}"
@@ -266,6 +267,55 @@ def test_a_metadata_change_is_read_in_wherehows_first_form(spark: SparkSession) 
     assert (json.loads(changed["tags"]), json.loads(changed["properties"])) == (["pii"], {"nativeType": "TABLE"})
     assert (deleted["change_type"], deleted["urn"], "schema_fields" in deleted) == ("DELETE", "urn:x", False)
     assert nameless["problem"].startswith("the event has no dataset")
+
+
+def test_a_urn_of_another_system_gives_way_to_the_identifier_and_the_uri(spark: SparkSession) -> None:
+    schema = (
+        f"{HEADER}, urn string, datasetIdentifier {IDENTIFIER}, datasetProperties struct<uri: string>, {KAFKA_TYPE}"
+    )
+    header = {"auditHeader": (5, "s", "i", "app")}
+    foreign = {**header, "urn": "urn:salesforce:table:opportunity"}
+    records = [
+        {**foreign, "datasetIdentifier": ("urn:li:dataPlatform:hive", "a.b", "PROD")},
+        {**foreign, "datasetProperties": ("hive:///db/t",)},
+        {**header, "datasetProperties": ("hdfs://nn:9000/data/x",)},
+        foreign,
+    ]
+    found = [row["urn"] for row in transformed(MetadataChangeProcessor(), frame(spark, schema, *records))]
+    assert found == [
+        dataset_urn("a.b", "hive"),
+        dataset_urn("db.t", "hive"),
+        dataset_urn("/data/x"),
+        "urn:salesforce:table:opportunity",
+    ]
+
+
+def test_a_metadata_change_may_tell_deprecation_upstreams_and_data_owners(spark: SparkSession) -> None:
+    schema = (
+        f"{HEADER}, urn string, deprecation struct<deprecated: boolean, note: string>, "
+        f"upstreams array<string>, owners array<struct<ownerUrn: string, ownerCategory: string>>, {KAFKA_TYPE}"
+    )
+    header = {"auditHeader": (5, "s", "i", "app"), "urn": dataset_urn("/x")}
+    full = {"deprecation": (True, "use y"), "upstreams": [dataset_urn("/y")], "owners": [("ann", "DATA_OWNER")]}
+    told, silent = transformed(MetadataChangeProcessor(), frame(spark, schema, {**header, **full}, header))
+    assert (told["deprecated"], told["deprecation_note"]) == (True, "use y")
+    assert json.loads(told["upstreams"]) == [dataset_urn("/y")]
+    assert json.loads(told["owners"]) == [{"owner": "ann", "type": "DATAOWNER"}]
+    assert silent.keys() == {"urn", "change_type", "log_event_time"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("upstreams array<struct<datasetUrn: string>>", [(dataset_urn("/y"),)]),
+        (f"upstreams array<{IDENTIFIER}>", [("urn:li:dataPlatform:hdfs", "/y", "PROD")]),
+        ("upstreamLineage struct<upstreams: array<struct<dataset: string>>>", ([(dataset_urn("/y"),)],)),
+    ],
+)
+def test_upstreams_may_be_told_in_several_ways(spark: SparkSession, kind: str, given: object) -> None:
+    record = {"auditHeader": (5, "s", "i", "app"), "urn": dataset_urn("/x"), kind.partition(" ")[0]: given}
+    [row] = transformed(MetadataChangeProcessor(), frame(spark, f"{HEADER}, urn string, {kind}, {KAFKA_TYPE}", record))
+    assert json.loads(row["upstreams"]) == [dataset_urn("/y")]
 
 
 def test_an_execution_has_the_urns_of_what_it_read_and_wrote(spark: SparkSession) -> None:

@@ -10,7 +10,12 @@ from penstock.config.secrets import PassThrough
 from penstock.kafka.java_stores import without_java_stores
 
 _BOOTSTRAP: Final = "bootstrap.servers"
-_JAVA_ONLY: Final = frozenset({"key.deserializer", "value.deserializer", "max.poll.records", "enable.auto.commit"})
+_JAVA_ONLY: Final = frozenset(
+    {
+        *("key.deserializer", "value.deserializer", "specific.avro.reader"),
+        *("max.poll.records", "enable.auto.commit"),
+    }
+)
 """What WhereHows' consumers were told, and what means nothing to a Spark query or to librdkafka."""
 
 

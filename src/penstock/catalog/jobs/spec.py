@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
+from penstock.catalog.jobs.second_form import first_names
+from penstock.catalog.processors import own_table
 from penstock.catalog.staging.tables import TableName
 from penstock.config.secrets import PassThrough
 from penstock.config.suggest import did_you_mean
@@ -33,6 +35,16 @@ _MAX_TRIGGER_MS = 86_400_000
 
 ZOOKEEPER_NOTE: Final = "zookeeper.* is not used: Kafka has no ZooKeeper any more; bootstrap.servers names its brokers"
 SCHEDULE_NOTE: Final = "job.* is not used: a job runs as long as `penstock jobs run` does"
+PRODUCER_NOTE: Final = "kafka.producer.topic and producer.* are not used: refused messages go to the topic <job>.dead"
+WORKER_NOTE: Final = "kafka.worker.count is not used: Spark's cores share the work"
+_NOTES = {
+    "zookeeper.": ZOOKEEPER_NOTE,
+    "job.": SCHEDULE_NOTE,
+    "kafka.producer.": PRODUCER_NOTE,
+    "producer.": PRODUCER_NOTE,
+    "kafka.worker.": WORKER_NOTE,
+}
+"""What begins so is taken and not used, and why."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +75,14 @@ def read_spec(
 ) -> JobSpec:
     """The job that these properties describe; a ConfigError lists everything that is wrong, each with its place."""
     problems: list[Problem] = []
-    values = _filled(properties, env, place, problems)
-    reader = _Reader(values, place, problems)
+    given = first_names(properties)
+    values = {key: properties[written] for key, written in given.items()}
+
+    def written_at(key: str) -> str:
+        return place(given.get(key, key))
+
+    values = _filled(values, env, written_at, problems)
+    reader = _Reader(values, written_at, problems)
     spec = JobSpec(
         group=reader.required(GROUP),
         routes=reader.routes(),
@@ -108,7 +126,8 @@ class _Reader:
         return self.values.get(key, "")
 
     def routes(self) -> tuple[Route, ...]:
-        lists = [self._list(key) for key in _LISTS]
+        topics, processors = self._list(TOPICS), self._list(PROCESSORS)
+        lists = [topics, processors, self._tables(processors)]
         lengths = [len(items) for items in lists]
         if len(set(lengths)) > 1:
             told = ", ".join(f"{key} has {length}" for key, length in zip(_LISTS, lengths, strict=True))
@@ -120,6 +139,11 @@ class _Reader:
         if len(set(lists[0])) < len(lists[0]):
             self._wrong(TOPICS, "a topic is named twice", "a job reads each topic once")
         return tuple(Route(topic, name, TableName(table)) for topic, name, table in zip(*lists, strict=True))
+
+    def _tables(self, processors: Sequence[str]) -> list[str]:
+        """The tables that are named, or else those that the processors have by themselves."""
+        own = [own_table(name) for name in processors]
+        return [table or "" for table in own] if TABLES not in self.values and all(own) else self._list(TABLES)
 
     def _list(self, key: str) -> list[str]:
         items = [item.strip() for item in self.required(key).split(",")]
@@ -150,16 +174,17 @@ class _Reader:
 
     def passed_on(self) -> dict[str, str]:
         """What Kafka's clients get; a key that only looks like one of ours is a mistake."""
-        others = {key: value for key, value in self.values.items() if key not in _KNOWN}
+        others = {
+            key: value for key, value in self.values.items() if key not in _KNOWN and not key.startswith(tuple(_NOTES))
+        }
         for key in others:
             if key.startswith(("kafka.", "schema.", "schemaRegistry")):
                 self._wrong(key, f"{key} is not a property of a job", did_you_mean(key, _KNOWN, ""))
-        unused = ("zookeeper.", "job.")
-        return {key.removeprefix("consumer."): value for key, value in others.items() if not key.startswith(unused)}
+        return {key.removeprefix("consumer."): value for key, value in others.items()}
 
     def notes(self) -> list[str]:
-        told = {"zookeeper.": ZOOKEEPER_NOTE, "job.": SCHEDULE_NOTE}
-        return [note for start, note in told.items() if any(key.startswith(start) for key in self.values)]
+        found = [note for start, note in _NOTES.items() if any(key.startswith(start) for key in self.values)]
+        return list(dict.fromkeys(found))
 
     def _wrong(self, key: str, message: str, hint: str = "") -> None:
         self.problems.append(Problem(self.place(key), message, hint))

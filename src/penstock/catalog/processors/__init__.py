@@ -8,25 +8,50 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from inspect import isabstract
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from penstock.catalog.processors.base import Processor
+from penstock.catalog.staging.tables import (
+    COMPACTION,
+    DISTCP,
+    FILE_AUDIT,
+    JOB_EXECUTION,
+    LUMOS,
+    METADATA_CHANGE,
+    METASTORE_AUDIT,
+    TableName,
+)
 from penstock.config.suggest import did_you_mean
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.catalog.processors.columns import Cluster
 
+
+class BuiltIn(NamedTuple):
+    """Where a processor is, and the table of its rows."""
+
+    module: str
+    table: TableName
+
+
 PROCESSORS: Final = {
-    "GobblinTrackingCompactionProcessor": "compaction",
-    "GobblinTrackingDistcpNgProcessor": "distcp",
-    "GobblinTrackingLumosProcessor": "lumos",
-    "GobblinTrackingAuditProcessor": "file_audit",
-    "MetastoreAuditProcessor": "metastore",
-    "MetadataChangeProcessor": "metadata_change",
-    "JobExecutionLineageProcessor": "job_execution",
+    "GobblinTrackingCompactionProcessor": BuiltIn("compaction", COMPACTION),
+    "GobblinTrackingDistcpNgProcessor": BuiltIn("distcp", DISTCP),
+    "GobblinTrackingLumosProcessor": BuiltIn("lumos", LUMOS),
+    "GobblinTrackingAuditProcessor": BuiltIn("file_audit", FILE_AUDIT),
+    "MetastoreAuditProcessor": BuiltIn("metastore", METASTORE_AUDIT),
+    "MetadataChangeProcessor": BuiltIn("metadata_change", METADATA_CHANGE),
+    "JobExecutionLineageProcessor": BuiltIn("job_execution", JOB_EXECUTION),
+    "MetadataLineageProcessor": BuiltIn("job_execution", JOB_EXECUTION),
 }
-"""The class of each built-in processor, under WhereHows' name, and the module it is in."""
+"""Each built-in processor, under WhereHows' name."""
+
+
+def own_table(name: str) -> TableName | None:
+    """The table of a built-in processor's rows; None for a user's own."""
+    found = PROCESSORS.get(name.rpartition(".")[2])
+    return found and found.table
 
 
 def find_processor(name: str) -> type[Processor]:
@@ -37,7 +62,7 @@ def find_processor(name: str) -> type[Processor]:
         if attribute not in PROCESSORS:
             hint = did_you_mean(attribute, PROCESSORS, "name a built-in one, or your own as module:Class")
             raise UsageError(f"there is no processor {name}", hint=hint)
-        module = f"{__name__}.{PROCESSORS[attribute]}"
+        module = f"{__name__}.{PROCESSORS[attribute].module}"
     found = _imported(name, module, attribute)
     if not (isinstance(found, type) and issubclass(found, Processor)):
         raise UsageError(f"{name} is no processor", hint="a processor is a subclass of Processor or RecordProcessor")

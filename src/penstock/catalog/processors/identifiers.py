@@ -2,19 +2,60 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.catalog.processors.columns import type_at
+
+_DATASET = "urn:li:dataset:("
+_FILE_SYSTEMS = ("hdfs", "webhdfs", "viewfs", "file", "nfs", "s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb")
+"""Where a dataset's name is its path; elsewhere it is `db.table`."""
 
 
 def dataset_urn(identifier: Column) -> Column:
     """The URN of `dataPlatformUrn`, `nativeName` and `dataOrigin`; null if there is no identifier."""
     platform, name = identifier.getField("dataPlatformUrn"), identifier.getField("nativeName")
     origin = identifier.getField("dataOrigin").cast("string")
-    return F.concat(F.lit("urn:li:dataset:("), platform, F.lit(","), name, F.lit(","), origin, F.lit(")"))
+    return F.concat(F.lit(_DATASET), platform, F.lit(","), name, F.lit(","), origin, F.lit(")"))
+
+
+def given_urn(urn: Column) -> Column:
+    """The URN, if it is a dataset's in our form; null for one of another system, `urn:salesforce:table:x`."""
+    return F.when(urn.startswith(_DATASET), urn)
 
 
 def uri_urn(uri: Column) -> Column:
-    """The URN of what lies at `hdfs:///data/x`, or at another platform's address; null if there is none."""
+    """The URN of what lies at `hdfs:///data/x`, or of the table at `hive:///db/t`; null if there is none."""
     platform = F.nullif(F.regexp_extract(uri, r"^(\w+)://", 1), F.lit(""))
     path = F.regexp_replace(uri, r"^\w+://[^/]*", "")
-    return F.concat(F.lit("urn:li:dataset:(urn:li:dataPlatform:"), platform, F.lit(","), path, F.lit(",PROD)"))
+    table = F.replace(F.trim(path, F.lit("/")), F.lit("/"), F.lit("."))
+    name = F.when(platform.isin(*_FILE_SYSTEMS), path).otherwise(table)
+    return F.concat(F.lit(f"{_DATASET}urn:li:dataPlatform:"), platform, F.lit(","), name, F.lit(",PROD)"))
+
+
+def urns_at(records: DataFrame, *paths: str) -> Column:
+    """The URNs of the first of these lists that the records have, as JSON; null if there is none.
+
+    Its elements are URNs, identifiers, or have a `datasetUrn`, a `dataset` or a `datasetIdentifier`.
+    """
+    for path in paths:
+        found = type_at(records.schema, path)
+        if isinstance(found, T.ArrayType):
+            return _urns(F.col(path), found.elementType)
+    return F.lit(None).cast("string")
+
+
+def _urns(items: Column, kind: T.DataType) -> Column:
+    return F.to_json(F.array_distinct(F.transform(items, lambda item: _element_urn(kind, item))))
+
+
+def _element_urn(kind: T.DataType, item: Column) -> Column:
+    if not isinstance(kind, T.StructType):
+        return item.cast("string")
+    found = [given_urn(item[name]) for name in ("datasetUrn", "dataset") if name in kind.names]
+    if "datasetIdentifier" in kind.names:
+        found.append(dataset_urn(item["datasetIdentifier"]))
+    if "nativeName" in kind.names:
+        found.append(dataset_urn(item))
+    return F.coalesce(*found) if found else F.lit(None).cast("string")

@@ -10,12 +10,22 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import field, first_problem, missing, rows, type_at
-from penstock.catalog.processors.identifiers import dataset_urn
+from penstock.catalog.processors.identifiers import urns_at
 from penstock.spark.decoding import KAFKA
+
+_NAMES = ("jobExecution.name", "jobExecution.jobName")
+_FLOWS = ("jobExecution.topLevelFlowName", "jobExecution.flowName")
+_IDS = ("jobExecution.executionId", "jobExecution.jobExecutionId", "jobExecution.executionGuid")
+_SIDES = {"sourceDataset": "inputDatasetList", "destinationDataset": "outputDatasetList"}
+_STATES = ("jobExecution.state", "jobExecution.status")
 
 
 class JobExecutionLineageProcessor(Processor):
-    """Every execution is kept; only those that succeeded make lineage, which the merge decides."""
+    """Every execution is kept; only those that succeeded make lineage, which the merge decides.
+
+    The second form has other names, and `lineage`: pairs of lists, which are taken together. What runs its jobs is
+    the `type` there, or else the application that sent the event.
+    """
 
     columns: ClassVar = (
         *("application", "flow_name", "job_name", "execution_id", "status", "start_time", "end_time"),
@@ -24,24 +34,22 @@ class JobExecutionLineageProcessor(Processor):
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
-        name = field(records, "jobExecution.name")
-        execution = F.coalesce(
-            field(records, "jobExecution.executionId").cast("string"), field(records, "jobExecution.executionGuid")
-        )
-        time = field(records, "auditHeader.time").cast("long")
+        records = _with_lists(records)
+        name, execution = _text(records, *_NAMES), _text(records, *_IDS)
+        application, time = _application(records), field(records, "auditHeader.time").cast("long")
         selected = records.select(
-            field(records, "application.name").alias("application"),
-            F.coalesce(field(records, "jobExecution.topLevelFlowName"), F.lit("")).alias("flow_name"),
+            application.alias("application"),
+            F.coalesce(_text(records, *_FLOWS), F.lit("")).alias("flow_name"),
             name.alias("job_name"),
             execution.alias("execution_id"),
-            F.coalesce(field(records, "jobExecution.state"), F.lit("SUCCEEDED")).alias("status"),
+            F.coalesce(_text(records, *_STATES), F.lit("SUCCEEDED")).alias("status"),
             _positive(field(records, "jobExecution.startTime")).alias("start_time"),
             _positive(field(records, "jobExecution.endTime")).alias("end_time"),
-            _urns(records, "inputDatasetList").alias("input_datasets"),
-            _urns(records, "outputDatasetList").alias("output_datasets"),
+            F.coalesce(urns_at(records, "inputDatasetList"), F.lit("[]")).alias("input_datasets"),
+            F.coalesce(urns_at(records, "outputDatasetList"), F.lit("[]")).alias("output_datasets"),
             time.alias("log_event_time"),
             first_problem(
-                missing("application", field(records, "application.name")),
+                missing("application", application),
                 missing("jobExecution.name", name),
                 missing("jobExecution.executionId or executionGuid", execution),
                 missing("auditHeader.time", time),
@@ -51,22 +59,29 @@ class JobExecutionLineageProcessor(Processor):
         return rows(selected, self.columns)
 
 
+class MetadataLineageProcessor(JobExecutionLineageProcessor):
+    """The same under the name that WhereHows gave it later."""
+
+
+def _text(records: DataFrame, *paths: str) -> Column:
+    """The first of these fields that is there, as text: numbers and texts may stand for each other."""
+    return F.coalesce(*(field(records, path).cast("string") for path in paths))
+
+
+def _application(records: DataFrame) -> Column:
+    kind = F.nullif(field(records, "type").cast("string"), F.lit("UNUSED"))
+    return F.coalesce(field(records, "application.name"), kind, field(records, "auditHeader.appName"))
+
+
 def _positive(time: Column) -> Column:
     """A time, unless it is 0 or -1, by which some tell that there is none."""
     return F.when(time.cast("long") > F.lit(0), time.cast("long"))
 
 
-def _urns(records: DataFrame, name: str) -> Column:
-    """The URNs of a list of datasets: the given ones, or those of the identifiers; none if there is no list."""
-    found = type_at(records.schema, name)
-    if not (isinstance(found, T.ArrayType) and isinstance(found.elementType, T.StructType)):
-        return F.lit("[]")
-    names = found.elementType.names
-
-    def urn(item: Column) -> Column:
-        identified = dataset_urn(item["datasetIdentifier"]) if "datasetIdentifier" in names else F.lit(None)
-        if "datasetUrn" not in names:
-            return identified.cast("string")
-        return F.when(item["datasetUrn"].startswith("urn:li:dataset:("), item["datasetUrn"]).otherwise(identified)
-
-    return F.coalesce(F.to_json(F.array_distinct(F.transform(F.col(name), urn))), F.lit("[]"))
+def _with_lists(records: DataFrame) -> DataFrame:
+    """The records with the lineage of the second form as the two lists of the first."""
+    lineage = type_at(records.schema, "lineage")
+    element = lineage.elementType if isinstance(lineage, T.ArrayType) else None
+    sides = element.names if isinstance(element, T.StructType) else []
+    lists = {name: F.flatten(F.col(f"lineage.{side}")) for side, name in _SIDES.items() if side in sides}
+    return records.withColumns(lists) if lists else records

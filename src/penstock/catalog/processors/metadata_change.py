@@ -1,4 +1,4 @@
-"""Metadata change events: properties, schema, owners and tags of a dataset, and its deletion."""
+"""Metadata change events: what somebody says of a dataset, or that it is gone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.catalog.processors.base import Processor
 from penstock.catalog.processors.columns import field, first_problem, missing, rows, type_at
-from penstock.catalog.processors.identifiers import dataset_urn, uri_urn
+from penstock.catalog.processors.identifiers import dataset_urn, given_urn, uri_urn, urns_at
 from penstock.spark.decoding import KAFKA
 
 _STAMPS = ("changeAuditStamp", "datasetProperty.changeAuditStamp", "datasetProperties.changeAuditStamp")
@@ -20,18 +20,23 @@ _SCHEMAS = ("schema", "schema.member0")
 
 _SCHEMALESS = "schema.member1"
 _FIELDS = tuple(f"{path}.{name}" for path in _SCHEMAS for name in ("fieldSchema", "fields"))
+_DEPRECATED = ("deprecation.deprecated", "deprecated")
+_NOTES = ("deprecation.note", "deprecationNote")
+_UPSTREAMS = ("upstreams", "upstreamLineage.upstreams")
+_OWNERS = ("OWNER", "DATA_OWNER")
 _SHOWN = ("nativeType", "uri", "storageType")
 
 
 class MetadataChangeProcessor(Processor):
     """Both of WhereHows' forms of the event; the parts that an event lacks say nothing.
 
-    The dataset is the one of `urn`, of `datasetIdentifier`, or of the properties' `uri`.
+    The dataset is the one of `urn`, of `datasetIdentifier`, or of the properties' `uri`. Beside what WhereHows had,
+    `deprecation` and `upstreams` are taken, as DataHub has them.
     """
 
     columns: ClassVar = (
         *("urn", "change_type", "actor", "description", "properties", "schema_fields", "owners", "tags"),
-        "log_event_time",
+        *("deprecated", "deprecation_note", "upstreams", "log_event_time"),
     )
 
     def transform(self, records: DataFrame) -> DataFrame:
@@ -48,6 +53,9 @@ class MetadataChangeProcessor(Processor):
             _fields(records).alias("schema_fields"),
             _owners(records).alias("owners"),
             _tags(records).alias("tags"),
+            field(records, *_DEPRECATED).cast("boolean").alias("deprecated"),
+            field(records, *_NOTES).alias("deprecation_note"),
+            urns_at(records, *_UPSTREAMS).alias("upstreams"),
             time.alias("log_event_time"),
             first_problem(
                 missing("dataset: urn, datasetIdentifier or a uri", urn),
@@ -59,11 +67,13 @@ class MetadataChangeProcessor(Processor):
 
 
 def _urn(records: DataFrame) -> Column:
-    found = [field(records, "urn")]
+    """The dataset; a URN that is none of ours is taken where nothing else names one, for staging to refuse it."""
+    given = field(records, "urn")
+    found = [given_urn(given)]
     if type_at(records.schema, "datasetIdentifier"):
         found.append(dataset_urn(F.col("datasetIdentifier")))
     uris = [f"{path}.uri" for path in _PROPERTIES]
-    return F.coalesce(*found, uri_urn(field(records, *uris)))
+    return F.coalesce(*found, uri_urn(field(records, *uris)), given)
 
 
 def _properties(records: DataFrame) -> Column:
@@ -111,7 +121,9 @@ def _owners(records: DataFrame) -> Column:
 
 
 def _owner_type(category: Column) -> Column:
-    return F.when(category == F.lit("OWNER"), F.lit("DATAOWNER")).otherwise(F.coalesce(category, F.lit("DATAOWNER")))
+    """As DataHub has it, which has one word for both of WhereHows' words for an owner."""
+    is_owner = category.isNull() | category.isin(*_OWNERS)
+    return F.when(is_owner, F.lit("DATAOWNER")).otherwise(category)
 
 
 def _tags(records: DataFrame) -> Column:
