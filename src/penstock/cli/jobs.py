@@ -12,7 +12,7 @@ from penstock.catalog.database import Database
 from penstock.catalog.jobs.check import problems_of
 from penstock.catalog.jobs.properties_file import read_properties
 from penstock.catalog.jobs.spec import JobSpec, read_spec
-from penstock.catalog.jobs.store import Job, find_job, list_jobs, remove_job, save_job
+from penstock.catalog.jobs.store import Job, find_job, list_jobs, remove_job, save_job, set_active
 from penstock.cli.options import JsonOption, YesOption, loaded_settings, settings
 from penstock.cli.output import ask, counted, out, right, show_json, show_table, text
 from penstock.config.secrets import hide
@@ -53,10 +53,7 @@ def show_list(as_json: JsonOption = False) -> None:
     if as_json:
         show_json([_job_json(job) for job in jobs])
     elif jobs:
-        rows = (
-            (job.job_id, text(job.name), text(job.properties.get("kafka.topics", "")), job.revision) for job in jobs
-        )
-        show_table((right("job"), "name", "topics", right("revision")), rows)
+        show_table((right("job"), "name", "topics", "state", right("revision")), map(_row, jobs))
     else:
         out.print("no jobs; [bold]penstock jobs import FILE[/] makes one")
 
@@ -72,7 +69,7 @@ def show(job: JobArgument, as_json: JsonOption = False) -> None:
     if as_json:
         show_json(_job_json(found))
         return
-    out.print(f"[bold]job {found.job_id} {text(found.name)}[/], revision {found.revision}")
+    out.print(f"[bold]job {found.job_id} {text(found.name)}[/], {_state(found)}, revision {found.revision}")
     show_table(("property", "value"), ((text(key), text(value)) for key, value in _shown(found).items()))
 
 
@@ -103,6 +100,28 @@ def check(job: JobArgument, as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def pause(job: JobArgument) -> None:
+    """Let a job rest: where it runs, it ends between two batches, and goes on there when it is resumed.
+
+    Example: penstock jobs pause 1
+    """
+    with Database(settings()) as database, database.transaction() as connection:
+        found = set_active(connection, job, is_active=False)
+    out.print(f"paused job {found.job_id} {text(found.name)}")
+
+
+@app.command()
+def resume(job: JobArgument) -> None:
+    """Let a job run again that was paused: a `penstock jobs run` that is at work takes it up within a few seconds.
+
+    Example: penstock jobs resume 1
+    """
+    with Database(settings()) as database, database.transaction() as connection:
+        found = set_active(connection, job, is_active=True)
+    out.print(f"resumed job {found.job_id} {text(found.name)}")
+
+
+@app.command()
 def remove(job: JobArgument, yes: YesOption = False) -> None:
     """Remove a job from the database; where it runs, it ends. What it wrote stays in the catalog.
 
@@ -118,7 +137,9 @@ def remove(job: JobArgument, yes: YesOption = False) -> None:
 def run(
     jobs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[JOB]...", help="Numbers or names; by default those of the settings, or else all."),
+        typer.Argument(
+            metavar="[JOB]...", help="Numbers or names; by default those of the settings, or else all that are active."
+        ),
     ] = None,
     metrics_port: Annotated[
         int | None, typer.Option(help="Serve Prometheus metrics on this port of localhost.")
@@ -126,7 +147,7 @@ def run(
 ) -> None:
     """Run jobs until they are stopped: each topic is read, processed, merged into the catalog, and its changes told.
 
-    A job that is changed, added or removed in the database is so here too, within a few seconds.
+    A job that is changed, added, paused or removed in the database is so here too, within a few seconds.
 
     Ctrl-C and SIGTERM end between two batches, with all progress kept.
 
@@ -152,6 +173,15 @@ def _show_notes(spec: JobSpec) -> None:
 
 def _shown(job: Job) -> dict[str, str]:
     return {key: hide(key, value) for key, value in sorted(job.properties.items())}
+
+
+def _row(job: Job) -> tuple[object, ...]:
+    topics = job.properties.get("kafka.topics") or job.properties.get("kafka.consumer.topic", "")
+    return job.job_id, text(job.name), text(topics), _state(job), job.revision
+
+
+def _state(job: Job) -> str:
+    return "active" if job.is_active else "[yellow]paused[/]"
 
 
 def _job_json(job: Job) -> dict[str, object]:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from penstock.catalog.database import Database
+from penstock.catalog.jobs.roster import Roster
 from penstock.config import Settings
 from tests.conftest import RunCommand
 
@@ -33,7 +35,9 @@ def test_a_job_is_imported_listed_shown_checked_and_removed(job_file: Path, run_
     assert imported[0].startswith("note zookeeper.* is not used: Kafka has no ZooKeeper any more")
     number = imported[1].split()[1]
     assert imported[1] == f"job {number} gobblin reads 2 topics"
-    assert f"{number} gobblin GobblinTrackingEvent,MetastoreTableAuditEvent 1" in run_command("jobs", "list").lines
+    assert (
+        f"{number} gobblin GobblinTrackingEvent,MetastoreTableAuditEvent active 1" in run_command("jobs", "list").lines
+    )
     shown = run_command("jobs", "show", "gobblin")
     assert "group.id wherehows" in shown.lines
     assert "geheim" not in shown.out
@@ -42,6 +46,24 @@ def test_a_job_is_imported_listed_shown_checked_and_removed(job_file: Path, run_
     assert f"job {number} gobblin is fit to run" in run_command("jobs", "check", number).lines
     assert run_command("jobs", "remove", number, "--yes").lines == [f"removed job {number} gobblin"]
     assert json.loads(run_command("jobs", "list", "--json").out) == []
+
+
+def test_a_job_can_be_paused_and_resumed_and_stays_so_when_it_is_imported_again(
+    job_file: Path, run_command: RunCommand, database: Database
+) -> None:
+    def active() -> list[str]:
+        return [query.work.name for query in Roster(database, [], lambda work: SimpleNamespace(work=work))()]  # type: ignore[attr-defined, arg-type, return-value]
+
+    assert run_command("jobs", "import", job_file).code == 0
+    assert active() == ["gobblin", "gobblin"]
+    assert run_command("jobs", "pause", "gobblin").out.endswith(" gobblin\n")
+    job_file.write_text(JOB.replace("wherehows", "other"))
+    assert run_command("jobs", "import", job_file).code == 0
+    assert run_command("jobs", "list").lines[-1].endswith(" paused 2")
+    assert active() == []
+    assert run_command("jobs", "resume", "gobblin").out.startswith("resumed job ")
+    assert active() == ["gobblin", "gobblin"]
+    assert run_command("jobs", "pause", "99999").code == 1
 
 
 def test_importing_again_changes_the_job_only_if_the_file_changed(job_file: Path, run_command: RunCommand) -> None:

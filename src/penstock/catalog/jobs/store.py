@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NewType
 
 from penstock.catalog.database import Connection, records
@@ -62,6 +62,13 @@ def save_job(connection: Connection, name: str, properties: Mapping[str, str]) -
             [(row["job_id"], key, value) for key, value in properties.items()],
         )
     return find_job(connection, name)
+
+
+def set_active(connection: Connection, wanted: str, *, is_active: bool) -> Job:
+    """Let a job run wherever jobs are run, or let it rest; how far it came stays."""
+    job = find_job(connection, wanted)
+    connection.execute("UPDATE etl_job SET is_active = %s WHERE job_id = %s", [is_active, job.job_id])
+    return replace(job, is_active=is_active)
 
 
 def remove_job(connection: Connection, wanted: str) -> Job:
