@@ -16,6 +16,9 @@ from penstock.config.settings import PREFIX, LoadedSettings
 from penstock.config.yaml_file import YamlFile, read_to_check
 from penstock.errors import ConfigError, Problem, UsageError
 
+_MISTYPED = 0.8
+"""How like `action` a key is that was meant to be it; `options` is not."""
+
 Kind = Literal["action", "data"]
 SubmitTarget = Literal["yarn", "kubernetes"]
 """As `penstock.pipelines.submit_line` has it, named here so that actions start without Spark."""
@@ -78,7 +81,7 @@ def kind_of(files: Sequence[YamlFile]) -> Kind:
 
 def _is_rather_an_action(file: YamlFile) -> bool:
     """Whether a file that has neither of the words comes closer to an action; only actions can be switched off."""
-    return not is_enabled(file) or bool(get_close_matches("action", file.content))
+    return not is_enabled(file) or bool(get_close_matches("action", file.content, cutoff=_MISTYPED))
 
 
 def file_environment(loaded: LoadedSettings) -> dict[str, str]:

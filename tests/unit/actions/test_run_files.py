@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.main import main
+from penstock.cli.run_files import kind_of
+from penstock.config.yaml_file import read_yaml
 from tests.conftest import Ran
 from tests.unit.actions.test_events_of_a_file import file_of
 
@@ -79,6 +81,22 @@ def test_a_file_that_is_switched_off_need_not_say_what_it_is(run: Run) -> None:
 def test_an_action_and_a_data_pipeline_need_two_commands(run: Run) -> None:
     ran = run(written("good.yaml", GOOD), written("data.yaml", "name: d\nsinks: []\n"), "--check")
     assert (ran.code, "data.yaml is a data pipeline" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind"),
+    [
+        ("action: {}", "action"),
+        ("acton: {}", "action"),
+        ("Action: {}", "action"),
+        ("sinks: []", "data"),
+        ("sniks: []\nsource: {}\noptions: {}\ntransforms: []", "data"),
+    ],
+)
+def test_a_file_is_what_it_says_or_comes_closest_to(tmp_path: Path, keys: str, kind: str) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(keys)
+    assert kind_of([read_yaml(path, {})]) == kind
 
 
 def test_variables_that_are_not_set_and_keys_that_stand_twice_are_told_with_every_other_mistake(run: Run) -> None:
