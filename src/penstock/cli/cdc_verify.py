@@ -50,7 +50,7 @@ def verify(
         show_json([asdict(verdict) for verdict in verdicts])
     else:
         _show(verdicts)
-    if any(verdict.differences for verdict in verdicts):
+    if any(verdict.different for verdict in verdicts):
         raise typer.Exit(code=1)
 
 
@@ -100,13 +100,12 @@ def _show(verdicts: Sequence[Verdict]) -> None:
             out.print(f"[red]{text(verdict.table)} {text(each.key)}[/] {each.problem}")
             for column, (theirs, ours) in each.columns.items():
                 out.print(f"  {text(column)}: database {text(theirs)}, lake {text(ours)}")
-        if len(verdict.differences) > SHOWN:
-            out.print(f"... and {counted(len(verdict.differences) - SHOWN, 'row')} more")
+        if verdict.different > SHOWN:
+            out.print(f"... and {counted(verdict.different - SHOWN, 'row')} more")
         if verdict.not_compared:
             out.print(f"[yellow]{text(verdict.table)}[/] not compared: {text(', '.join(verdict.not_compared))}")
 
 
 def _row(verdict: Verdict) -> tuple[object, ...]:
-    wrong = len(verdict.differences)
-    shown = f"[red]{wrong:,}[/]" if wrong else "[green]none[/]"
+    shown = f"[red]{verdict.different:,}[/]" if verdict.different else "[green]none[/]"
     return text(verdict.table), f"{verdict.rows:,}", f"{verdict.equal:,}", f"{verdict.newer:,}", shown

@@ -26,8 +26,23 @@ _KEYS = """
 SELECT a.attname::text FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
 WHERE i.indrelid = %s::regclass AND i.indisprimary ORDER BY array_position(i.indkey::int2[], a.attnum)
 """
+_LSN = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
+_TRANSACTIONS = """
+SELECT pg_snapshot_xmax(now)::text, ARRAY(SELECT id::text FROM pg_snapshot_xip(now) AS id)
+FROM pg_current_snapshot() AS now
+"""
+_SETTINGS = ("TIME ZONE 'UTC'", "DateStyle = 'ISO'", "IntervalStyle = 'iso_8601'")
+# What the log and Debezium know of a transaction's number begins anew after so many.
+_TX_NUMBERS = 2**32
+# More than running transactions ever use between them; numbers further ahead are old ones, from before the last round.
+_TX_AHEAD = 2**24
 _TEXT = {
     "bytea": "encode({}, 'hex')",
+    # Currency and separators are the server's taste.
+    "money": "{}::numeric::text",
+    "hstore": "{}::json::text",
+    # The cast leaves an encoding in the text, which nobody who reads the column gets to see.
+    "xml": "xml_out({})::text",
     "time": "CASE WHEN {0} = '24:00' THEN '24:00:00.000000' ELSE to_char({0}, 'HH24:MI:SS.US') END",
 }
 _ROWS_AT_ONCE = 5_000
@@ -43,13 +58,33 @@ class SourceColumn:
     is_enum: bool
 
 
-class Snapshot:
-    """One database at one moment: `lsn` is where its log was; rows come as text, in which nothing is lost."""
+@dataclass(frozen=True)
+class Moment:
+    """When a database was looked at: where its log was just before, and which transactions had not ended.
 
-    def __init__(self, connection: psycopg.Connection[Any], shown: str) -> None:
+    Those are some below `limit`, and all from there on.
+    """
+
+    lsn: int
+    open: frozenset[int]
+    limit: int
+
+    def sees(self, lsn: int, tx: int | None) -> bool:
+        """Whether a change was there to be seen; one that is not was committed later, wherever it is in the log."""
+        return lsn < self.lsn and (tx is None or not self._is_open(tx % _TX_NUMBERS))
+
+    def _is_open(self, tx: int) -> bool:
+        return tx in self.open or (tx - self.limit) % _TX_NUMBERS < _TX_AHEAD
+
+
+class Snapshot:
+    """One database at one moment; rows come as text, in which nothing is lost."""
+
+    def __init__(self, connection: psycopg.Connection[Any], shown: str, lsn: int) -> None:
         self._connection = connection
         self._shown = shown
-        [(self.lsn,)] = self._rows("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint")
+        [(limit, running)] = self._rows(_TRANSACTIONS)
+        self.moment = Moment(lsn, frozenset(int(tx) % _TX_NUMBERS for tx in running), int(limit) % _TX_NUMBERS)
 
     def columns(self, table: TableName) -> list[SourceColumn]:
         """The columns of a table."""
@@ -77,11 +112,13 @@ class Snapshot:
 def open_snapshot(url: str) -> Iterator[Snapshot]:
     """Hold a database at this moment for the length of a block."""
     with open_connection(url) as (connection, shown), database_failures(shown):
-        connection.execute("SET TIME ZONE 'UTC'")
-        connection.execute("SET DateStyle = 'ISO'")
+        for setting in _SETTINGS:
+            connection.execute(sql.SQL("SET " + setting))
+        # Read first: a transaction that began after it, and is not seen, has changes only behind it.
+        [(lsn,)] = connection.execute(_LSN).fetchall()
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield Snapshot(connection, shown)
+            yield Snapshot(connection, shown, lsn)
 
 
 def _as_text(column: SourceColumn) -> sql.Composable:

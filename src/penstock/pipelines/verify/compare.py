@@ -1,34 +1,36 @@
 """Row by row: which rows of the database the mirror has, has otherwise, or has not.
 
 The database is held at one moment. The mirror goes on, so rows that changed after that moment are left out; what is not
-there yet may come, so differences count only when they stay for as long as one waits.
+there yet may come, so differences count only when they stay for as long as one waits. Rows are compared by checksums, a
+part of the keys at a time: however many there are, memory holds one part and the differences that are told.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import pyarrow as pa
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from penstock.connect.postgres import TableName
-from penstock.connect.snapshot import Snapshot, SourceColumn, open_snapshot
-from penstock.errors import DatabaseUnfit
+from penstock.connect.snapshot import Snapshot, open_snapshot
 from penstock.lake.table import Table
+from penstock.pipelines.verify.buckets import COUNT, NONE, SIZE, Buckets, Checksum
 from penstock.pipelines.verify.guard import OPEN, Guard
-from penstock.pipelines.verify.values import Canonical, from_database, from_lake
-from penstock.spark.debezium.columns import base_name
+from penstock.pipelines.verify.sides import Key, Row, Side, mirror_rows, side_of, source_rows
+from penstock.pipelines.verify.values import Canonical
 
-Key = tuple[Canonical, ...]
-Digest = bytes
-
-_CDC = "_cdc"
-_DELETED = "_deleted"
 _LOOK_SECONDS = 1.0
+_KEPT = 10_000
 SHOWN = 20
+
+MISSING = "missing in the lake"
+EXTRA = "not in the database"
+OTHER = "different"
+DOUBLE = "more than once in the lake"
 
 
 @dataclass(frozen=True)
@@ -42,152 +44,123 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of comparing one table."""
+    """What came of comparing one table: how many rows are different, and the first ones of them."""
 
     table: str
     rows: int
     equal: int
     newer: int
+    different: int
     differences: tuple[Difference, ...]
     not_compared: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Side:
-    """What is compared of a table: the columns, of which the first ones are the key, and which of them are hashed."""
+@dataclass
+class _Tally:
+    """What was counted so far, and what is wrong with keys, by their checksums."""
 
-    table: TableName
-    keys: tuple[str, ...]
-    columns: tuple[SourceColumn, ...]
-    not_compared: tuple[str, ...]
-    guard: Guard
+    equal: int = 0
+    newer: int = 0
+    different: int = 0
+    problems: dict[Checksum, str] = field(default_factory=dict)
 
-    def theirs(self, column: SourceColumn, text: str | None) -> Canonical:
-        """A value of the database, as the mirror ought to have it."""
-        if text is not None and self.guard.treatment(column.name) == "hash":
-            return self.guard.hashed(text)
-        return from_database(column, text)
-
-    def ours(self, column: SourceColumn, row: Mapping[str, Any], places: Sequence[str]) -> Canonical:
-        """A value of the mirror, in whichever of these places it is."""
-        found = next((row[place] for place in places if row[place] is not None), None)
-        if self.guard.treatment(column.name) == "hash":
-            return found
-        return from_lake(column, found, dict(row[_CDC].get("outside") or ()).get(column.name))
+    def note(self, key: Checksum, problem: str) -> None:
+        self.different += 1
+        if len(self.problems) < _KEPT:
+            self.problems[key] = problem
 
 
 def verify(
     url: str, table: TableName, open_mirror: Callable[[], Table], patience: float, guard: Guard = OPEN
 ) -> Verdict:
     """Compare a mirror with its table, and look again for as long as it is behind."""
-    with open_snapshot(url) as snapshot:
-        side = side_of(snapshot, table, guard)
-        source = {key: digest for key, digest, _ in _source_rows(snapshot, side)}
+    with open_snapshot(url) as snapshot, TemporaryDirectory(prefix="penstock-verify-") as directory:
+        side = side_of(snapshot, table, guard).as_stored(open_mirror())
+        source = _checksums(Path(directory), source_rows(snapshot, side))
         deadline = time.monotonic() + patience
         while True:
-            verdict = _compare(side, source, open_mirror(), snapshot.lsn)
-            gone = {each.key for each in verdict.differences if each.problem == MISSING}
-            verdict = _without_gone(verdict, url, side, gone) if gone else verdict
-            if not verdict.differences or time.monotonic() >= deadline:
-                return _explained(verdict, snapshot, side, open_mirror())
+            mirror = open_mirror()
+            tally = _look(url, source, mirror, side, snapshot)
+            if not tally.different or time.monotonic() >= deadline:
+                differences = tuple(_explained(tally.problems, mirror, side, snapshot)) if tally.problems else ()
+                counts = (source.rows, tally.equal, tally.newer, tally.different)
+                return Verdict(str(table), *counts, differences, side.not_compared)
             time.sleep(_LOOK_SECONDS)
 
 
-MISSING = "missing in the lake"
-EXTRA = "not in the database"
-OTHER = "different"
+def _look(url: str, source: Buckets, mirror: Table, side: Side, snapshot: Snapshot) -> _Tally:
+    """Compare once, with the mirror as it is now."""
+    with TemporaryDirectory(prefix="penstock-verify-") as ours, TemporaryDirectory(prefix="penstock-verify-") as later:
+        found = _checksums(Path(ours), mirror_rows(mirror, side, snapshot.moment))
+        keys_now = cache(lambda: _keys_now(Path(later), url, side))
+        tally = _Tally()
+        for number in range(COUNT):
+            missing = _compare(source, found, number, tally)
+            still = {key for key, _ in keys_now().pairs(number)} if missing else set()
+            # Rows that the lake lacks because they were deleted after the moment are no difference.
+            tally.newer += sum(key not in still for key in missing)
+            for key in (key for key in missing if key in still):
+                tally.note(key, MISSING)
+    return tally
 
 
-def side_of(snapshot: Snapshot, table: TableName, guard: Guard = OPEN) -> Side:
-    """What can be compared of a table."""
-    columns, keys = snapshot.columns(table), snapshot.keys(table)
-    if not keys:
-        raise DatabaseUnfit(f"{table} has no primary key", hint="rows without a key cannot be told apart")
-    ordered = sorted(columns, key=lambda column: (column.name not in keys, column.name))
-    ordered = [*(next(each for each in columns if each.name == key) for key in keys), *ordered[len(keys) :]]
-    reasons = {column.name: guard.reason_against(column) for column in ordered}
-    hidden = [key for key in keys if reasons[key]]
-    if hidden:
-        hint = "rows whose key cannot be compared cannot be told apart"
-        raise DatabaseUnfit(f"{table}: {hidden[0]}, a part of the key, is {reasons[hidden[0]]}", hint=hint)
-    compared = tuple(column for column in ordered if not reasons[column.name])
-    skipped = tuple(f"{name} ({reason})" for name, reason in reasons.items() if reason)
-    return Side(table, tuple(keys), compared, skipped, guard)
-
-
-def _source_rows(snapshot: Snapshot, side: Side) -> Iterator[tuple[Key, Digest, tuple[Canonical, ...]]]:
-    for row in snapshot.rows(side.table, side.columns):
-        values = tuple(side.theirs(column, text) for column, text in zip(side.columns, row, strict=True))
-        yield values[: len(side.keys)], _digest(values), values
-
-
-def _mirror_rows(mirror: Table, side: Side) -> Iterator[tuple[Key, int, tuple[Canonical, ...]]]:
-    """The mirror's rows with the position of each one's last change; deleted ones that stay are left out."""
-    names = mirror.schema().names
-    places = {column.name: _places(column.name, names, side) for column in side.columns}
-    wanted = [name for each in places.values() for name in each] + [name for name in (_CDC, _DELETED) if name in names]
-    for batch in _batches(mirror, wanted):
-        for row in batch.to_pylist():
-            if not row.get(_DELETED):
-                values = tuple(side.ours(column, row, places[column.name]) for column in side.columns)
-                yield values[: len(side.keys)], row[_CDC]["lsn"] or 0, values
-
-
-def _places(column: str, names: Sequence[str], side: Side) -> list[str]:
-    """Where the mirror has values of a column: under its name, or apart, for types that it had at other times."""
-    others = {each.name for each in side.columns} - {column}
-    return [name for name in names if column in {name, base_name(name)} and name not in others]
-
-
-def _batches(mirror: Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    rows = mirror.rows(lambda _: list(names))
-    yield from rows if isinstance(rows, pa.RecordBatchReader) else rows.to_batches(columns=list(names))
-
-
-def _compare(side: Side, source: Mapping[Key, Digest], mirror: Table, lsn: int) -> Verdict:
-    seen: set[Key] = set()
-    equal = newer = 0
-    differences: list[Difference] = []
-    for key, position, values in _mirror_rows(mirror, side):
-        seen.add(key)
-        if position >= lsn:
-            newer += 1
-        elif key not in source:
-            differences.append(Difference(key, EXTRA))
-        elif source[key] == _digest(values):
-            equal += 1
-        else:
-            differences.append(Difference(key, OTHER))
-    differences += [Difference(key, MISSING) for key in source if key not in seen]
-    return Verdict(str(side.table), len(source), equal, newer, tuple(differences), side.not_compared)
-
-
-def _without_gone(verdict: Verdict, url: str, side: Side, missing: set[Key]) -> Verdict:
-    """Rows that the lake lacks because they were deleted after the moment are no difference."""
+def _keys_now(directory: Path, url: str, side: Side) -> Buckets:
     with open_snapshot(url) as now:
-        still = {key for key, _, _ in _source_rows(now, replace(side, columns=side.columns[: len(side.keys)]))}
-    left = tuple(each for each in verdict.differences if each.key not in missing or each.key in still)
-    return replace(verdict, differences=left, newer=verdict.newer + len(verdict.differences) - len(left))
+        return _checksums(directory, source_rows(now, side.key_alone))
 
 
-def _explained(verdict: Verdict, snapshot: Snapshot, side: Side, mirror: Table) -> Verdict:
-    """The differences, the first of them with the columns that differ."""
-    wanted = {each.key for each in verdict.differences[:SHOWN] if each.problem == OTHER}
-    if not wanted:
-        return verdict
-    theirs = {key: values for key, _, values in _source_rows(snapshot, side) if key in wanted}
-    ours = {key: values for key, _, values in _mirror_rows(mirror, side) if key in wanted}
-    return replace(verdict, differences=tuple(_detailed(each, side, theirs, ours) for each in verdict.differences))
+def _compare(source: Buckets, mirror: Buckets, number: int, tally: _Tally) -> list[Checksum]:
+    """Compare a part of the keys; those that the mirror has not."""
+    theirs = dict(source.pairs(number))
+    ours: dict[Checksum, Checksum] = {}
+    doubled: set[Checksum] = set()
+    for key, row in mirror.pairs(number):
+        doubled |= {key} & ours.keys()
+        ours[key] = row
+    for key, row in ours.items():
+        if key in doubled:
+            tally.note(key, DOUBLE)
+        elif row == NONE:
+            tally.newer += 1
+        elif row == theirs.get(key):
+            tally.equal += 1
+        else:
+            tally.note(key, OTHER if key in theirs else EXTRA)
+    return [key for key in theirs if key not in ours]
 
 
-def _detailed(each: Difference, side: Side, theirs: Mapping[Key, Any], ours: Mapping[Key, Any]) -> Difference:
-    if each.key not in theirs or each.key not in ours:
-        return each
-    pairs = zip(side.columns, theirs[each.key], ours[each.key], strict=True)
-    return replace(each, columns={column.name: (one, other) for column, one, other in pairs if one != other})
+def _explained(problems: Mapping[Checksum, str], mirror: Table, side: Side, snapshot: Snapshot) -> Iterator[Difference]:
+    """The differences by their keys, in the order of the mirror, then of the database; the first ones with values."""
+    found: dict[Checksum, Difference] = {}
+    ours: dict[Checksum, Row] = {}
+    for key, row in _known(mirror_rows(mirror, side, snapshot.moment), problems):
+        found.setdefault(key, Difference(row.key, problems[key]))
+        if problems[key] == OTHER and len(ours) < SHOWN:
+            ours[key] = row
+    for key, row in _known(source_rows(snapshot, side), problems):
+        found.setdefault(key, Difference(row.key, problems[key]))
+        if key in ours:
+            found[key] = replace(found[key], columns=_columns(side, row, ours[key]))
+    yield from found.values()
 
 
-def _digest(values: tuple[Canonical, ...]) -> Digest:
-    """A checksum of a row, in which null is not the empty text."""
-    text = "\x1f".join("\x00" if value is None else f"={value}" for value in values)
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+def _known(rows: Iterable[Row], problems: Mapping[Checksum, str]) -> Iterator[tuple[Checksum, Row]]:
+    return ((key, row) for row in rows if (key := _checksum(row.key)) in problems)
+
+
+def _columns(side: Side, theirs: Row, ours: Row) -> dict[str, tuple[Canonical, Canonical]]:
+    pairs = zip(side.columns, theirs.values, ours.values, strict=True)
+    return {column.name: (one, other) for column, one, other in pairs if one != other}
+
+
+def _checksums(directory: Path, rows: Iterable[Row]) -> Buckets:
+    buckets = Buckets(directory)
+    for row in rows:
+        buckets.add(_checksum(row.key), NONE if row.is_later else _checksum(row.values))
+    return buckets
+
+
+def _checksum(values: tuple[Canonical, ...]) -> Checksum:
+    """A checksum of values, in which null is not the empty text, and each one's length says where it ends."""
+    text = "".join("-" if value is None else f"{len(value)}={value}" for value in values)
+    return hashlib.blake2b(text.encode(), digest_size=SIZE).digest()

@@ -1,0 +1,154 @@
+"""What is compared of a table, and its rows on both sides, in the one form in which they can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyarrow import compute as pc
+
+from penstock.connect.postgres import TableName
+from penstock.connect.snapshot import Moment, Snapshot, SourceColumn
+from penstock.errors import DatabaseUnfit, UsageError
+from penstock.lake.table import Table
+from penstock.pipelines.verify.guard import OPEN, Guard
+from penstock.pipelines.verify.lake_values import plain_values
+from penstock.pipelines.verify.values import Canonical, from_database, from_lake, is_stored_as_usual
+from penstock.spark.debezium.columns import base_name
+
+Key = tuple[Canonical, ...]
+
+_CDC = "_cdc"
+_DELETED = "_deleted"
+_SNAPSHOT_ROW = "r"
+
+
+class Row(NamedTuple):
+    """One row: its key, all its values, and whether it changed after the moment at which the database is held."""
+
+    key: Key
+    values: tuple[Canonical, ...]
+    is_later: bool = False
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is compared of a table: the columns, of which the first ones are the key, and which of them are hashed."""
+
+    table: TableName
+    keys: tuple[str, ...]
+    columns: tuple[SourceColumn, ...]
+    not_compared: tuple[str, ...]
+    guard: Guard
+
+    @property
+    def key_alone(self) -> Side:
+        """The same, of which only the key is compared."""
+        return replace(self, columns=self.columns[: len(self.keys)])
+
+    def as_stored(self, mirror: Table) -> Side:
+        """The same without columns that the mirror has in another form than the known one."""
+        schema = mirror.schema()
+        other = tuple(
+            column
+            for column in self.columns[len(self.keys) :]
+            if not all(is_stored_as_usual(column, schema.field(place).type) for place in self.places(column, schema))
+        )
+        told = tuple(f"{column.name} ({column.type}, not as text in the lake)" for column in other)
+        compared = tuple(column for column in self.columns if column not in other)
+        return replace(self, columns=compared, not_compared=self.not_compared + told)
+
+    def places(self, column: SourceColumn, schema: pa.Schema) -> list[str]:
+        """Where the mirror has values of a column: under its name, or apart, for types that it had at other times."""
+        others = {each.name for each in self.columns} - {column.name}
+        return [name for name in schema.names if column.name in {name, base_name(name)} and name not in others]
+
+    def theirs(self, column: SourceColumn, text: str | None) -> Canonical:
+        """A value of the database, as the mirror ought to have it."""
+        if text is not None and self.guard.treatment(column.name) == "hash":
+            return self.guard.hashed(text)
+        return from_database(column, text)
+
+    def ours(self, column: SourceColumn, found: Any, outside: Any) -> Canonical:  # noqa: ANN401 - whatever the lake has
+        """A value of the mirror; what its type has no room for stands outside."""
+        if self.guard.treatment(column.name) == "hash":
+            return str(found) if found is not None else None
+        return from_lake(column, found, dict(outside or ()).get(column.name))
+
+
+def side_of(snapshot: Snapshot, table: TableName, guard: Guard = OPEN) -> Side:
+    """What can be compared of a table."""
+    columns, keys = snapshot.columns(table), snapshot.keys(table)
+    if not keys:
+        raise DatabaseUnfit(f"{table} has no primary key", hint="rows without a key cannot be told apart")
+    ordered = sorted(columns, key=lambda column: (column.name not in keys, column.name))
+    ordered = [*(next(each for each in columns if each.name == key) for key in keys), *ordered[len(keys) :]]
+    reasons = {column.name: guard.reason_against(column) for column in ordered}
+    hidden = [key for key in keys if reasons[key]]
+    if hidden:
+        hint = "rows whose key cannot be compared cannot be told apart"
+        raise DatabaseUnfit(f"{table}: {hidden[0]}, a part of the key, is {reasons[hidden[0]]}", hint=hint)
+    compared = tuple(column for column in ordered if not reasons[column.name])
+    skipped = tuple(f"{name} ({reason})" for name, reason in reasons.items() if reason)
+    return Side(table, tuple(keys), compared, skipped, guard)
+
+
+def source_rows(snapshot: Snapshot, side: Side) -> Iterator[Row]:
+    """The rows of the database."""
+    for row in snapshot.rows(side.table, side.columns):
+        values = tuple(side.theirs(column, text) for column, text in zip(side.columns, row, strict=True))
+        yield Row(values[: len(side.keys)], values)
+
+
+def mirror_rows(mirror: Table, side: Side, moment: Moment) -> Iterator[Row]:
+    """The rows of the mirror; deleted ones that stay are left out."""
+    schema = mirror.schema()
+    if _CDC not in schema.names:
+        raise UsageError(f"table {mirror.name} has no column {_CDC}", hint="name a mirror of the database's changes")
+    places = {column.name: side.places(column, schema) for column in side.columns}
+    own = [name for name in (_CDC, _DELETED) if name in schema.names]
+    for batch in _batches(mirror, [*(name for each in places.values() for name in each), *own]):
+        outside = _described(batch, "outside")
+        columns = [
+            [side.ours(column, *each) for each in zip(_first(batch, places[column.name]), outside, strict=True)]
+            for column in side.columns
+        ]
+        for values, is_deleted, is_later in zip(
+            zip(*columns, strict=True), _first(batch, own[1:]), _later(batch, moment), strict=True
+        ):
+            if not is_deleted:
+                yield Row(values[: len(side.keys)], values, is_later)
+
+
+def _batches(mirror: Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    rows = mirror.rows(lambda _: list(names))
+    yield from rows if isinstance(rows, pa.RecordBatchReader) else rows.to_batches(columns=list(names))
+
+
+def _first(batch: pa.RecordBatch, places: Sequence[str]) -> list[Any]:
+    """The values of a column, each from the first place that has one."""
+    if not places:
+        return [None] * batch.num_rows
+    found = zip(*(plain_values(batch.column(place)) for place in places), strict=True)
+    return [next((value for value in values if value is not None), None) for values in found]
+
+
+def _described(batch: pa.RecordBatch, name: str) -> list[Any]:
+    """One field of what is told of each row's last change."""
+    column = batch.column(_CDC)
+    if column.type.get_field_index(name) < 0:
+        return [None] * batch.num_rows
+    return list(pc.struct_field(column, name).to_pylist())
+
+
+def _later(batch: pa.RecordBatch, moment: Moment) -> list[bool]:
+    """Which rows changed after the moment."""
+    told = zip(*(_described(batch, name) for name in ("lsn", "tx", "op")), strict=True)
+    return [not moment.sees(lsn or 0, _transaction(tx, op)) for lsn, tx, op in told]
+
+
+def _transaction(told: str | None, op: str | None) -> int | None:
+    """Who changed a row; for one from a snapshot that is not told, only who took the snapshot."""
+    return int(told) if told and told.isdecimal() and op != _SNAPSHOT_ROW else None
