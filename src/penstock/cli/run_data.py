@@ -3,41 +3,92 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from penstock.cli.catalog_telling import told_to_catalog
 from penstock.cli.options import loaded_settings
 from penstock.cli.output import counted, err, out, show_error, text
-from penstock.cli.run_files import DataOptions, given_settings
+from penstock.cli.run_files import DataOptions, SubmitTarget, given_settings
 from penstock.cli.run_metrics import served_metrics
 from penstock.cli.run_products import statements
 from penstock.cli.run_view import shown
 from penstock.cli.signals import stops_by_signal
 from penstock.cli.spark_files import fetch_spark
-from penstock.config.settings import LoadedSettings
+from penstock.config.settings import LoadedSettings, Settings
 from penstock.config.yaml_file import YamlFile
+from penstock.errors import ConfigError, PenstockError, Problem
 from penstock.pipelines.chores import doing
 from penstock.pipelines.driver import Driver, open_driver
-from penstock.pipelines.pipeline import read_pipelines
+from penstock.pipelines.pipeline import Pipeline, read_pipelines
 from penstock.pipelines.submit_line import Submission
 
 
 def run(files: Sequence[YamlFile], options: DataOptions) -> int:
     """Run every file's pipeline until all have ended; the exit code."""
     loaded = loaded_settings(metrics_port=options.metrics_port)
-    chosen, pipelines = loaded.settings, read_pipelines(files)
-    jars, java_home = fetch_spark(chosen, frozenset().union(*(pipeline.jars(chosen) for pipeline in pipelines)))
     if options.print_submit is not None:
-        for line in Submission(pipelines, chosen, given_settings(loaded), jars, options.print_submit).lines():
-            out.out(line)
-        return 0
-    err.print("starting Spark")
-    with open_driver(pipelines, chosen, java_home=java_home, jars=jars) as driver:
+        return _print_submit(read_pipelines(files), loaded, options.print_submit)
+    if options.check:
+        return _check(files, loaded.settings)
+    with _driver(read_pipelines(files), loaded.settings) as driver:
         driver.check()
-        if options.check:
-            err.print(f"{counted(len(pipelines), 'pipeline')} checked, nothing is wrong")
-            return 0
         return _run(driver, loaded)
+
+
+def _print_submit(pipelines: Sequence[Pipeline], loaded: LoadedSettings, target: SubmitTarget) -> int:
+    jars, _ = _spark_files(pipelines, loaded.settings)
+    for line in Submission(pipelines, loaded.settings, given_settings(loaded), jars, target).lines():
+        out.out(line)
+    return 0
+
+
+def _check(files: Sequence[YamlFile], settings: Settings) -> int:
+    """Tell every mistake: of files that can be read, also those that only Spark and the cluster know."""
+    pipelines, wrong = _readable(files)
+    try:
+        if pipelines:
+            with _driver(pipelines, settings) as driver:
+                driver.check()
+    except ConfigError as error:
+        wrong += error.problems
+    except PenstockError:
+        # What is away now must not hide what is known already.
+        if wrong:
+            show_error(ConfigError(wrong))
+        raise
+    if wrong:
+        raise ConfigError(wrong)
+    err.print(f"{counted(len(pipelines), 'pipeline')} checked, nothing is wrong")
+    return 0
+
+
+def _readable(files: Sequence[YamlFile]) -> tuple[list[Pipeline], list[Problem]]:
+    """The files that are pipelines each by itself, and what is wrong with the others or among them."""
+    try:
+        return read_pipelines(files), []
+    except ConfigError as error:
+        return [pipeline for file in files for pipeline in _alone(file)], error.problems
+
+
+def _alone(file: YamlFile) -> list[Pipeline]:
+    try:
+        return read_pipelines([file])
+    except ConfigError:
+        return []
+
+
+@contextmanager
+def _driver(pipelines: Sequence[Pipeline], settings: Settings) -> Iterator[Driver]:
+    jars, java_home = _spark_files(pipelines, settings)
+    err.print("starting Spark")
+    with open_driver(pipelines, settings, java_home=java_home, jars=jars) as driver:
+        yield driver
+
+
+def _spark_files(pipelines: Sequence[Pipeline], settings: Settings) -> tuple[list[Path], Path]:
+    return fetch_spark(settings, frozenset().union(*(pipeline.jars(settings) for pipeline in pipelines)))
 
 
 def _run(driver: Driver, loaded: LoadedSettings) -> int:

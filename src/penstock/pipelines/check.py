@@ -14,7 +14,9 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.start import find_partitions
 from penstock.pipelines.build import Builder
 from penstock.pipelines.findings import Findings
+from penstock.pipelines.formats import FORMATS
 from penstock.pipelines.pipeline import DeclaredSink
+from penstock.pipelines.source import CHANGES, KafkaSourceConfig
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.failures import spark_failures
@@ -37,13 +39,13 @@ def check_pipeline(builder: Builder) -> list[Problem]:
     """Every problem, each with its place in the file; what passes by itself, such as a cluster away, is raised."""
     findings = Findings(builder.pipeline.file)
     _check_topics(findings, builder)
-    rows = _source_rows(findings, builder) if not findings.problems else None
+    rows = _source_rows(findings, builder)
     if rows is not None:
         _check_protected(findings, builder, rows)
-        rows = _transformed(findings, builder, builder.protection()(rows))
-    if rows is not None:
-        for index, sink in enumerate(builder.pipeline.sinks):
-            _check_sink(findings, builder, sink, ("sinks", index, "config"), rows)
+        rows = builder.protection()(rows)
+    rows = _transformed(findings, builder, rows)
+    for index, sink in enumerate(builder.pipeline.sinks):
+        _check_sink(findings, builder, sink, ("sinks", index, "config"), rows)
     return findings.problems
 
 
@@ -64,11 +66,19 @@ def _named_topics(builder: Builder) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _source_rows(findings: Findings, builder: Builder) -> DataFrame | None:
-    """Rows as the source gives them, none of them."""
+    """Rows as the source gives them, none of them; None if their form cannot be known."""
+    if findings.problems and _rows_are_in_topics(builder.pipeline.source):
+        return None
     with findings.at((*_SOURCE, "schema")), spark_failures("decoding"):
         decoder = builder.decoder()
         return good_rows(decoder, decoder.decode(no_messages(builder.session)))
     return None
+
+
+def _rows_are_in_topics(source: KafkaSourceConfig) -> bool:
+    """Whether the topics have to be there to tell what rows look like."""
+    is_told_by_file = source.schema_ is not None and source.format != CHANGES
+    return FORMATS[source.format].schema == "optional" and not is_told_by_file
 
 
 def _check_protected(findings: Findings, builder: Builder, rows: DataFrame) -> None:
@@ -82,18 +92,24 @@ def _check_protected(findings: Findings, builder: Builder, rows: DataFrame) -> N
         findings.add((*_SOURCE, "protect", *place), f"table {protection.table} has no column {name}", hint)
 
 
-def _transformed(findings: Findings, builder: Builder, rows: DataFrame) -> DataFrame | None:
-    """The rows after all transforms; None once one of them is found to fail."""
+def _transformed(findings: Findings, builder: Builder, rows: DataFrame | None) -> DataFrame | None:
+    """The rows after all transforms; None once one of them is found to fail, and the others are only made."""
     for index, config in enumerate(builder.pipeline.transforms):
-        before = len(findings.problems)
+        given, rows = rows, None
         with findings.at(("transform", index, "config")), spark_failures("checking"):
-            rows = config.build(builder.pipeline.directory)(rows)
-        if len(findings.problems) > before:
-            return None
+            transform = config.build(builder.pipeline.directory)
+            rows = transform(given) if given is not None else None
     return rows
 
 
-def _check_sink(findings: Findings, builder: Builder, sink: DeclaredSink, path: KeyPath, rows: DataFrame) -> None:
+def _check_sink(
+    findings: Findings, builder: Builder, sink: DeclaredSink, path: KeyPath, rows: DataFrame | None
+) -> None:
+    """Whether the sink can be made and takes the rows, if they are known."""
+    if rows is None:
+        with findings.at(path):
+            builder.sink(sink)
+        return
     names = without_origin(rows.schema).names
     missing = [(place, name) for place, name in sink.config.columns() if name not in names]
     for place, name in missing:

@@ -10,12 +10,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from penstock.config import Settings
-from penstock.errors import ConfigError, Problem
+from penstock.errors import ConfigError, Problem, TopicNotFound
 from penstock.pipelines.build import Builder
 from penstock.pipelines.change_chores import chores_of
 from penstock.pipelines.check import check_pipeline
 from penstock.pipelines.chores import Chore
 from penstock.pipelines.discovery import Discovery, is_growing
+from penstock.pipelines.findings import Findings
 from penstock.pipelines.pipeline import Pipeline
 from penstock.pipelines.products import Product, products_of
 from penstock.pipelines.tables import by_table
@@ -34,7 +35,7 @@ class Driver:
 
     def check(self) -> None:
         """Find every mistake without starting a query; a ConfigError has those of all files."""
-        problems = [problem for builder in self._builders() for problem in check_pipeline(builder)]
+        problems = [problem for pipeline in self.pipelines for problem in self._problems(pipeline)]
         if problems:
             raise ConfigError(problems)
 
@@ -54,9 +55,23 @@ class Driver:
         with java_is_there():
             return [product for builder in self._builders() for product in products_of(builder)]
 
+    def _problems(self, pipeline: Pipeline) -> list[Problem]:
+        """What is wrong with one file; its tables are looked for among the topics first."""
+        try:
+            builders = list(self._builders_of(pipeline))
+        except ConfigError as error:
+            return error.problems
+        except TopicNotFound as error:
+            findings = Findings(pipeline.file)
+            findings.add(("source", "config"), error.message, error.hint)
+            return findings.problems
+        return [problem for builder in builders for problem in check_pipeline(builder)]
+
     def _builders(self) -> Iterator[Builder]:
-        each = (table for pipeline in self.pipelines for table in by_table(pipeline, self.settings))
-        return (Builder(pipeline, self.session, self.settings) for pipeline in each)
+        return (builder for pipeline in self.pipelines for builder in self._builders_of(pipeline))
+
+    def _builders_of(self, pipeline: Pipeline) -> Iterator[Builder]:
+        return (Builder(table, self.session, self.settings) for table in by_table(pipeline, self.settings))
 
 
 @contextmanager

@@ -135,6 +135,42 @@ def test_check_finds_the_mistakes_that_only_spark_and_the_cluster_know(
         assert all(part in line for part in parts), (line, parts)
 
 
+def test_a_missing_topic_or_a_wrong_transform_hides_no_other_mistake(
+    files: PipelineFiles, create_topic: CreateTopic, topic: str
+) -> None:
+    create_topic()
+    (files.directory / "of_mine.py").write_text(FUNCTIONS)
+    missing = f"{topic}x"
+    wrong_sql, absent = sql("SELECT nope FROM source"), _python("of_mine:missing")
+    no_file, wrong_key = kafka_sink(f"{topic}-out", schema="no.avsc"), kafka_sink(f"{topic}-out", key="kee")
+    json = kafka_source(missing, format="json", schema=NUMBERS)
+    several = {"type": "kafka", "config": {"topics": [topic, missing], "format": "debezium"}}
+    table = {"type": "lake", "config": {"table": "{table}", "mode": "mirror"}}
+    wrong = [
+        files.write("json", source=json, transform=[wrong_sql, absent], sinks=[no_file]),
+        files.write("raw", source=kafka_source(missing, format="raw"), sinks=[wrong_key]),
+        files.write("avro", source=kafka_source(missing, format="avro"), sinks=[no_file]),
+        files.write("changes", source=several, sinks=[table]),
+    ]
+    with pytest.raises(ConfigError) as refused:
+        files.driver(*wrong).check()
+    said = [str(problem).removeprefix(f"{files.directory}/") for problem in refused.value.problems]
+    expected = [
+        ("json.yaml:", "source.config.topic: there is no topic"),
+        ("json.yaml:", "transform.0.config: "),
+        ("json.yaml:", "transform.1.config: module of_mine has no function missing"),
+        ("json.yaml:", "sinks.0.config: "),
+        ("raw.yaml:", "source.config.topic: there is no topic"),
+        ("raw.yaml:", "sinks.0.config.key: there is no column kee (did you mean key?)"),
+        ("avro.yaml:", "source.config.topic: there is no topic"),
+        ("avro.yaml:", "sinks.0.config: "),
+        ("changes.yaml:", "source.config: there is no topic"),
+    ]
+    assert len(said) == len(expected), said
+    for line, parts in zip(said, expected, strict=True):
+        assert all(part in line for part in parts), (line, parts)
+
+
 def test_check_compares_with_the_registry_and_the_table(
     files: PipelineFiles, create_topic: CreateTopic, fill: Fill
 ) -> None:

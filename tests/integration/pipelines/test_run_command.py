@@ -104,6 +104,28 @@ def test_check_tells_every_mistake_with_its_line(run_command: RunCommand, tmp_pa
     assert "bad.yaml:3: sink is not a setting (did you mean sinks?)" in ran.err
 
 
+def test_a_wrong_key_in_one_file_hides_no_mistake_of_another(
+    run_command: RunCommand, files: PipelineFiles, tmp_path: Path, topic: str
+) -> None:
+    (tmp_path / "bad.yaml").write_text("name: bad\nsource: {type: kafka, config: {topic: t, format: jsn}}\nsinks: []\n")
+    files.write("other", source=kafka_source(topic, format="raw"), sinks=[kafka_sink(f"{topic}-out", key="kee")])
+    ran = run_command("run", tmp_path / "bad.yaml", tmp_path / "other.yaml", "--check")
+    assert ran.code == 2
+    assert "bad.yaml:2: source.config.format: there is no format jsn" in ran.err
+    assert f"source.config.topic: there is no topic '{topic}'" in ran.err
+    assert "sinks.0.config.key: there is no column kee" in ran.err
+
+
+def test_what_is_wrong_in_a_file_is_told_though_the_cluster_is_away(
+    run_command: RunCommand, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_TIMEOUT", "1")
+    (tmp_path / "bad.yaml").write_text("name: bad\nsource: {type: kafka, config: {topic: t, format: jsn}}\nsinks: []\n")
+    ran = run_command("run", tmp_path / "bad.yaml", good, "--check", bootstrap="localhost:1")
+    assert "bad.yaml:2: source.config.format: there is no format jsn" in ran.err
+    assert "kafka.unavailable" in ran.err
+
+
 def test_options_of_actions_are_refused(run_command: RunCommand, good: Path) -> None:
     ran = run_command("run", good, "--dry-run")
     assert ran.code == 2
