@@ -140,7 +140,8 @@ def status(name: NameArgument, database: DatabaseOption = None, as_json: JsonOpt
     if found.missed:
         names = ", ".join(found.missed)
         out.print(
-            f"[yellow]not captured yet[/]: {text(names)}; [bold]penstock cdc restart {text(name)}[/] takes them in"
+            f"[yellow]not captured yet[/]: {text(names)}; [bold]penstock cdc restart {text(name)}[/] takes in what "
+            "changes from then on"
         )
     _show_topics(str(found.connector.settings.get("topic.prefix", name)))
 
@@ -186,16 +187,23 @@ def restart(
     database: DatabaseOption = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait until changes flow; 0 does not wait.")] = 120.0,
 ) -> None:
-    """Restart the connector and its tasks; new tables that match are taken in.
+    """Restart the connector and its tasks; of new tables that match, what changes from then on is captured.
+
+    Rows that such a table has already are sent by a new snapshot alone: `cdc remove`, then `cdc add`.
 
     Example: penstock cdc restart shop
     """
     with ConnectClient(settings()) as client:
-        former_reader = capture_status(client, ConnectorName(name), database).reader if wait else None
+        before = capture_status(client, ConnectorName(name), database) if wait else None
         client.restart(ConnectorName(name))
-        if wait:
-            wait_until_streaming(client, ConnectorName(name), database, wait, former_reader)
+        if before:
+            wait_until_streaming(client, ConnectorName(name), database, wait, before.reader)
     out.print(f"restarted {text(name)}")
+    if before and before.missed:
+        err.print(
+            f"[yellow]note[/]  captured from now on: {text(', '.join(before.missed))}; rows that are there already are "
+            f"sent by a new snapshot: [bold]penstock cdc remove {text(name)}[/], then [bold]penstock cdc add[/]"
+        )
 
 
 @app.command()
