@@ -74,6 +74,10 @@ class ConnectClient:
         """End the connector's tasks, and keep the connector; clusters before Kafka 3.5 cannot."""
         self._ask("PUT", f"{_path(name)}/stop")
 
+    def resume(self, name: ConnectorName) -> None:
+        """Let a stopped connector go on."""
+        self._ask("PUT", f"{_path(name)}/resume")
+
     def forget(self, name: ConnectorName) -> None:
         """Remove the positions of a stopped connector, so that its next one begins anew; from Kafka 3.6 on."""
         self._ask("DELETE", f"{_path(name)}/offsets")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from penstock.config import Settings
+from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.kafka.admin import Admin
 from penstock.kafka.span import find_span, read_span
 from penstock.kafka.topic_state import list_topics
@@ -70,6 +71,10 @@ def test_a_capture_that_was_removed_begins_with_a_snapshot_when_it_is_added_agai
     assert run_command(*add).code == 0
     before = [("r", "Ada"), ("r", "Grace")]
     wait_for(lambda: changes(capturing, f"{capture_name}.public.customers") == before)
+    with ConnectClient(capturing) as client:
+        client.stop(ConnectorName(capture_name))
+        wait_for(lambda: client.state(ConnectorName(capture_name)).is_stopped)
+    assert run_command(*add).code == 0
 
     removed = run_command("cdc", "remove", capture_name, "--yes")
     assert (removed.code, removed.err) == (0, "")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import httpx
@@ -10,10 +11,12 @@ import pytest
 
 from penstock.config import load_settings
 from penstock.connect import captures
-from penstock.connect.captures import Removed, remove_capture
+from penstock.connect.captures import Removed, add_capture, remove_capture
 from penstock.connect.client import ConnectClient, ConnectorName
+from penstock.connect.debezium import Capture
 from penstock.errors import ConnectUnavailable, OperationTimedOut
 
+SETTINGS = load_settings(env={}).settings
 SHOP = ConnectorName("shop")
 DONE = ["PUT /connectors/shop/stop", "DELETE /connectors/shop/offsets", "DELETE /connectors/shop"]
 
@@ -36,6 +39,8 @@ class Cluster:
         return httpx.Response(204)
 
     def _told(self, path: str) -> object:
+        if path == "/connector-plugins":
+            return [{"class": "a.Connector"}]
         if not path.endswith("/status"):
             return {"name": SHOP, "config": {"connector.class": "a.Connector"}}
         self.looks_until_stopped -= bool(self.asked)
@@ -46,13 +51,19 @@ class Cluster:
 Remove = Callable[[Cluster], Removed]
 
 
+@contextmanager
+def client_of(cluster: Cluster) -> Iterator[ConnectClient]:
+    with ConnectClient(SETTINGS) as client, httpx.Client(transport=httpx.MockTransport(cluster.answer)) as http:
+        client._http = http
+        yield client
+
+
 @pytest.fixture
 def remove(monkeypatch: pytest.MonkeyPatch) -> Remove:
     monkeypatch.setattr(captures, "_LOOK_SECONDS", 0.001)
 
     def removed(cluster: Cluster) -> Removed:
-        with ConnectClient(load_settings(env={}).settings) as client:
-            monkeypatch.setattr(client, "_http", httpx.Client(transport=httpx.MockTransport(cluster.answer)))
+        with client_of(cluster) as client:
             return remove_capture(client, SHOP, None, timeout=0.2)
 
     return removed
@@ -80,3 +91,10 @@ def test_a_connector_stays_while_its_tasks_do_not_end_or_the_cluster_fails(remov
     with pytest.raises(ConnectUnavailable):
         remove(failing)
     assert DONE[-1] not in [*endless.asked, *failing.asked]
+
+
+def test_a_connector_whose_removal_was_cut_off_goes_on_when_it_is_added_again() -> None:
+    cluster = Cluster()
+    with client_of(cluster) as client:
+        add_capture(client, SETTINGS, Capture(SHOP, ("shop.*",)), "other://db", {"connector.class": "a.Connector"})
+    assert cluster.asked == ["PUT /connectors/shop/config", "PUT /connectors/shop/resume"]
