@@ -18,7 +18,13 @@ REFUSED = "penstock.refused"
 MAX_HEAD = 64 * 1024
 HEAD_SECONDS = 30.0
 
+_SURELY_SMALL = 8 * 1024
+"""Bytes that came at once and need no closer look; nearly all requests are of this kind."""
+
+_LATER = "come back later"
 _ALWAYS_SERVED = {b"/healthz", b"/readyz", b"/metrics"}
+
+Head = list[tuple[bytes, bytes]]
 
 
 class LimitedRequests(OneWrite):
@@ -31,8 +37,10 @@ class LimitedRequests(OneWrite):
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as uvicorn makes its protocols
         super().__init__(*args, **options)
         self._most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
-        self._head: object | None = self  # the one that is arriving: at first none has begun
-        self._head_size = self._piece_size = 0
+        self._whole_head: Head | None = None
+        self._counted_head: Head | None = None
+        self._counted = 0
+        self._may_be_large = False
         self._seen: object | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
@@ -48,22 +56,19 @@ class LimitedRequests(OneWrite):
 
     def data_received(self, data: bytes) -> None:
         """Take a piece of a request, unless the head that it belongs to grows too large."""
-        head, self._piece_size = self._head, len(data)
+        if len(data) > _SURELY_SMALL:
+            self._may_be_large = True
         super().data_received(data)
-        if head is not None and self._head is head:
-            self._head_size += len(data)
-            if self._head_size > MAX_HEAD:
-                self._refuse(_too_large())
-
-    def on_message_begin(self) -> None:
-        """A head begins."""
-        super().on_message_begin()
-        self._head, self._head_size = self.headers, 0
+        if self.headers is not self._whole_head:
+            self._count(len(data))
 
     def on_headers_complete(self) -> None:
         """A head is whole: its request is served, or refused before its body is looked at."""
-        self._head = None
-        refused = self._why_refused()
+        self._whole_head = self.headers
+        if not (self._may_be_large or self._came_too_many or len(self.tasks) >= self._most):
+            super().on_headers_complete()
+            return
+        refused, self._may_be_large = self._why_refused(), False
         if refused is not None:
             cast("dict[str, Any]", self.scope)[REFUSED] = refused
         super().on_headers_complete()
@@ -74,14 +79,22 @@ class LimitedRequests(OneWrite):
         """Answer what is not HTTP as everything else is answered."""
         self._refuse(NotHttp(msg))
 
+    def _count(self, size: int) -> None:
+        """Count a piece of a head that is not whole yet; its first piece may begin with an earlier request."""
+        self._may_be_large = True
+        if self._counted_head is not self.headers:
+            self._counted_head, self._counted = self.headers, 0
+            return
+        self._counted += size
+        if self._counted > MAX_HEAD:
+            self._refuse(_too_large())
+
     def _why_refused(self) -> Refusal | None:
-        if self._head_size + self._piece_size > MAX_HEAD and self._size_of_head() > MAX_HEAD:
+        if self._may_be_large and self._size_of_head() > MAX_HEAD:
             return _too_large()
         is_full = (self._came_too_many and len(self.connections) > self._most) or len(self.tasks) >= self._most
         if is_full and self.url not in _ALWAYS_SERVED:
-            return Busy(
-                "too many clients are connected", hint="come back later", headers={"retry-after": RETRY_SECONDS}
-            )
+            return Busy("too many clients are connected", hint=_LATER, headers={"retry-after": RETRY_SECONDS})
         return None
 
     def _size_of_head(self) -> int:
@@ -102,8 +115,10 @@ class LimitedRequests(OneWrite):
         """The head that is arriving, or the answered request whose body is; nothing while an answer is being made."""
         if self._is_answering():
             return None
-        if self._head is not None:
-            return self._head
+        if self.headers is not self._whole_head:
+            return self.headers
+        if self._whole_head is None:
+            return self  # it has said nothing yet
         return self.cycle if getattr(self.cycle, "more_body", False) else None
 
     def _refuse(self, error: Refusal) -> None:

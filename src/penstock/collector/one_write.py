@@ -23,6 +23,7 @@ class JoinedWrites:
         self._transport = transport
         self._loop = loop
         self._waiting: list[bytes] = []
+        self.is_closing = transport.is_closing  # asked with every answer, so not through __getattr__
 
     def write(self, data: bytes) -> None:
         """Take bytes along."""

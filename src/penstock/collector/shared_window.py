@@ -27,6 +27,7 @@ class SharedWindow:
         self._claims = Claims(directory, seconds)
         self._own = OwnWindow(seconds, most, on_forget=self.let_go)
         self._elsewhere = _Elsewhere(self._claims)
+        self._claimed: dict[EventKey, Path] = {}  # by `find`, until `remember` or `let_go` follows
 
     def find(self, key: EventKey) -> Delivery | None:
         """See `Window`; Busy where the id cannot be noted, since two workers might send the event then."""
@@ -39,14 +40,15 @@ class SharedWindow:
         except OSError as error:
             message = f"the event's id cannot be noted for the other workers: {error.strerror}"
             raise Busy(message, hint="send it again", headers={"retry-after": RETRY_SECONDS}) from error
-        return None if is_first else self._elsewhere.delivery(link)
+        if not is_first:
+            return self._elsewhere.delivery(link)
+        self._claimed[key] = link
+        return None
 
     def remember(self, key: EventKey, delivery: Delivery) -> None:
         """See `Window`."""
         self._own.remember(key, delivery)
-        link = self._claims.link(key)
-        with suppress(OSError):  # it is underway, and known to this worker at least
-            self._claims.make(link)
+        link = self._claimed.pop(key, None) or self._claim_late(key)
         note = _Note(self._claims, link, delivery)
         delivery.join(note)
         if delivery.settled:
@@ -54,8 +56,16 @@ class SharedWindow:
 
     def let_go(self, key: EventKey) -> None:
         """See `Window`."""
+        link = self._claimed.pop(key, None) or self._claims.link(key)
         with suppress(OSError):  # on a disk that has become read-only it stays until its time is over
-            self._claims.drop(self._claims.link(key))
+            self._claims.drop(link)
+
+    def _claim_late(self, key: EventKey) -> Path:
+        """Claim an id that the client learns only from the answer."""
+        link = self._claims.link(key)
+        with suppress(OSError):  # it is underway, and known to this worker at least
+            self._claims.make(link)
+        return link
 
 
 class _Note(Batch):

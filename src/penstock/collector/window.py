@@ -63,7 +63,10 @@ class OwnWindow:
     def find(self, key: EventKey) -> Delivery | None:
         """See `Window`."""
         entry = self._entries.get(key)
-        if entry is None or entry.delivery.error is not None or entry.is_over(self._now()):
+        if entry is None:
+            return None
+        if entry.delivery.error is not None or entry.is_over(self._now()):
+            del self._entries[key]  # who asked begins anew, and must not be told later that the id leaves
             return None
         return entry.delivery
 

@@ -94,3 +94,13 @@ def test_ids_that_leave_are_told(clock: Clock) -> None:
     window.remember(key("a"), a_delivery())
     window.remember(key("b"), a_delivery())
     assert gone == [key("a")]
+
+
+def test_an_id_that_begins_anew_does_not_leave_with_its_past(clock: Clock) -> None:
+    gone: list[EventKey] = []
+    window = OwnWindow(60, 10, now=clock, on_forget=gone.append)
+    window.remember(key("a"), done())
+    clock.now += 61
+    assert window.find(key("a")) is None
+    window.remember(key("b"), a_delivery())
+    assert gone == []
