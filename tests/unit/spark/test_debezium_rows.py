@@ -124,6 +124,38 @@ def test_values_that_were_not_sent_again_are_named(from_json: list[dict[str, Any
     assert update["si"] == 77
 
 
+PLACEHOLDER = "__debezium_unavailable_value"
+NAMED_UUID = "b68a35a7-17ad-35b3-af2a-ae46edb4545a"
+TEXT = {"type": "string"}
+PLACEHOLDERS: dict[str, tuple[dict[str, Any], object]] = {
+    "text": (TEXT, PLACEHOLDER),
+    "bytea": ({"type": "bytes"}, base64.b64encode(PLACEHOLDER.encode()).decode()),
+    "jsonb": ({"type": "string", "name": "io.debezium.data.Json"}, PLACEHOLDER),
+    "xml": ({"type": "string", "name": "io.debezium.data.Xml"}, PLACEHOLDER),
+    "hstore": ({"type": "string", "name": "io.debezium.data.Json"}, f'{{"{PLACEHOLDER}":"{PLACEHOLDER}"}}'),
+    "hstore_map": ({"type": "map", "keys": TEXT, "values": TEXT}, {PLACEHOLDER: PLACEHOLDER}),
+    "texts": ({"type": "array", "items": TEXT}, [PLACEHOLDER]),
+    "byteas": ({"type": "array", "items": {"type": "bytes"}}, [base64.b64encode(PLACEHOLDER.encode()).decode()]),
+    "ints": ({"type": "array", "items": {"type": "int32"}}, [*PLACEHOLDER.encode()]),
+    "bigints": ({"type": "array", "items": {"type": "int64"}}, [*PLACEHOLDER.encode()]),
+    "dates": ({"type": "array", "items": {"type": "int32", "name": "io.debezium.time.Date"}}, [*PLACEHOLDER.encode()]),
+    # As Java's UUID.nameUUIDFromBytes makes it of the placeholder.
+    "uuids": ({"type": "array", "items": {"type": "string", "name": "io.debezium.data.Uuid"}}, [NAMED_UUID]),
+    "numeric": ({"type": "string", "parameters": {"__debezium.source.column.type": "NUMERIC"}}, PLACEHOLDER),
+}  # fmt: skip
+
+
+def test_what_stands_for_a_large_value_is_known_for_every_type_that_has_one(spark: SparkSession) -> None:
+    schema = [{"field": name, **kind} for name, (kind, _) in PLACEHOLDERS.items()]
+    after = {name: value for name, (_, value) in PLACEHOLDERS.items()}
+    fields = [{"field": "after", "type": "struct", "fields": schema}, {"field": "op", "type": "string"}]
+    fields.append({"field": "source", "type": "struct", "fields": [{"field": "lsn", "type": "int64"}]})
+    change = wrapped({"type": "struct", "fields": fields}, {"after": after, "op": "u", "source": {"lsn": 1}})
+    [row] = decode(spark, DebeziumRows(MemoryRegistry()), [(None, change)])
+    assert row["_cdc"]["unavailable"] == list(PLACEHOLDERS)
+    assert set(row) == {"_cdc", "offset"}
+
+
 def test_a_change_carries_its_position_and_its_key(from_json: list[dict[str, Any]]) -> None:
     first, update, delete = (of(from_json, op=op) for op in ("r", "u", "d"))
     assert first["_cdc"]["snapshot"] is True

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Final
 
 from pyspark.sql import Column
@@ -243,23 +242,30 @@ def is_unavailable(value: Column, wire: Wire, placeholder: str = PLACEHOLDER) ->
     if wire.kind == "map":
         return F.map_contains_key(value, placeholder)
     stands_for = _placeholders(wire, placeholder.encode())
-    return reduce(or_, (value == each for each in stands_for)) if stands_for else None
+    return value.isin(*stands_for) if stands_for else None
 
 
 def _placeholders(wire: Wire, raw: bytes) -> list[Column]:
-    """What is sent in place of a value of this type."""
+    """What is sent in place of a value of this type; of a column that is only given as text, it may be an hstore."""
     text, binary = F.lit(raw.decode()), F.lit(bytearray(raw))
     match wire.kind, _items(wire).kind:
         case "string", _:
-            return [text, F.lit(_uuid_of(raw))] if wire.name == f"{_DATA}Uuid" else [text]
+            return [text, F.lit(_hstore_of(raw.decode()))]
         case "bytes", _:
             return [binary]
-        case "array", ("string" | "bytes" as items):
-            return [F.array(text if items == "string" else binary)]
+        case "array", "string":
+            return [F.array(text), F.array(F.lit(_uuid_of(raw)))]
+        case "array", "bytes":
+            return [F.array(binary)]
         case "array", ("int16" | "int32" | "int64"):
             return [F.array(*map(F.lit, raw)).cast(read_type(wire))]
         case _:
             return []
+
+
+def _hstore_of(text: str) -> str:
+    """The JSON of an hstore that has nothing but the text, under itself."""
+    return json.dumps({text: text}, separators=(",", ":"), ensure_ascii=False)
 
 
 def _uuid_of(raw: bytes) -> str:
