@@ -7,9 +7,10 @@ import time
 from datetime import UTC, datetime
 
 from penstock.kafka.producer import Producer
-from penstock.schemas import Schema
+from penstock.schemas import IdWidth, Schema
+from penstock.schemas.wire import header
 from tests.integration.conftest import CreateTopic, Fill
-from tests.pipeline_files import PipelineFiles, kafka_sink, kafka_source, lake_sink, sql
+from tests.pipeline_files import PipelineFiles, headers_of, kafka_sink, kafka_source, lake_sink, sql
 
 OLD = '{"type": "record", "name": "Item", "fields": [{"name": "id", "type": "int"}]}'
 NEW = '{"type": "record", "name": "Item", "fields": [{"name": "id", "type": "int"}, {"name": "size", "type": ["null", "string"], "default": null}]}'  # noqa: E501 - a schema in one line
@@ -56,6 +57,25 @@ def test_a_schema_that_is_first_seen_while_running_is_learnt(files: PipelineFile
         send(files, topic, NEW, [{"id": 2, "size": "large"}])
         wait_for(files, f"{topic}-out", 2)
     assert [record.value for record in files.records(f"{topic}-out")] == [b'{"id":1}', b'{"id":2,"size":"large"}']
+
+
+def test_a_message_of_an_id_that_the_registry_does_not_know_is_a_dead_letter(
+    files: PipelineFiles, create_topic: CreateTopic, fill: Fill
+) -> None:
+    topic = create_topic()
+    send(files, topic, OLD, [{"id": 1}])
+    unknown = header(2_000_000_000, IdWidth.INT) + b"\x02"
+    fill(topic, [unknown])
+    send(files, topic, OLD, [{"id": 2}])
+    path = files.write(
+        topic, source=kafka_source(topic, format="avro"), sinks=[kafka_sink(f"{topic}-out", format="json")]
+    )
+    assert files.run(path) == {}
+    assert [record.value for record in files.records(f"{topic}-out")] == [b'{"id":1}', b'{"id":2}']
+    (letter,) = files.records(f"{topic}.dead")
+    told = headers_of(letter)
+    assert (letter.value, told["penstock.error.code"]) == (unknown, "schema.not_found")
+    assert told["penstock.origin"] == f"{topic}/0/1"
 
 
 def test_a_named_reader_schema_decides_on_the_rows_form(files: PipelineFiles, create_topic: CreateTopic) -> None:

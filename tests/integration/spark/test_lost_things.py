@@ -6,20 +6,21 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from penstock.config import Settings
 from penstock.errors import DataLost, LedgerLost, QueryInterrupted, TakenOver
 from penstock.kafka.admin import Admin
 from penstock.kafka.options import client_options
 from penstock.kafka.topics import delete_topic
+from penstock.spark.queries.position import Position
+from penstock.spark.queries.query import Query
 from tests.integration.conftest import CreateTopic, Fill
-from tests.lake_queries import Lake, LakeFormat, events, finished
+from tests.lake_queries import Lake, LakeFormat, events, finished, last_error, running, wait_until
 
 MOUNT, UMOUNT = shutil.which("mount") or "mount", shutil.which("umount") or "umount"
 
@@ -50,10 +51,9 @@ def test_a_lost_ledger_is_refused_because_nobody_knows_what_the_files_hold(fille
 
 @pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
 def test_a_topic_made_anew_stops_the_query_or_is_read_from_its_start(
-    filled: Lake, settings: Settings, create_topic: CreateTopic, fill: Fill
+    filled: Lake, create_topic: CreateTopic, fill: Fill
 ) -> None:
-    with Admin(settings) as admin:
-        delete_topic(admin, filled.topic)
+    remove_topic(filled)
     create_topic(1)
     fill(filled.topic, events(range(100, 107)))
     with pytest.raises(DataLost, match="deleted and made anew"):
@@ -64,13 +64,45 @@ def test_a_topic_made_anew_stops_the_query_or_is_read_from_its_start(
 
 
 @pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
-def test_records_that_retention_removed_stop_the_query_or_are_passed_over(filled: Lake, settings: Settings) -> None:
-    admin = AdminClient(client_options(settings))
-    admin.delete_records([TopicPartition(filled.topic, 0, 7)])[TopicPartition(filled.topic, 0, 7)].result(30)
+def test_records_that_retention_removed_stop_the_query_or_are_passed_over(filled: Lake) -> None:
+    remove_records(filled, 7)
     with pytest.raises(DataLost, match="retention removed offsets 5 to 6"):
         filled.run()
     filled.but(on_data_loss="continue").run()
     assert filled.ids() == [*range(5), 7, 8, 9]
+
+
+@pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
+def test_a_topic_made_anew_while_it_is_read_is_noticed_though_it_has_more_records(
+    filled: Lake, create_topic: CreateTopic, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make_anew() -> None:
+        remove_topic(filled)
+        create_topic(1)
+        fill(filled.topic, events(range(100, 120)))
+
+    query = filled.query("0 seconds")
+    after_a_batch(query, make_anew, monkeypatch)
+    with running(query) as runner:
+        wait_until(lambda: last_error(runner) == DataLost.code)
+    assert filled.ids() == list(range(10))
+    filled.but(on_data_loss="continue").run()
+    assert filled.ids() == [*range(10), *range(100, 120)]
+
+
+@pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
+def test_records_that_retention_removes_while_a_query_runs_are_passed_over_if_it_may_go_on(
+    filled: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose_two() -> None:
+        fill(filled.topic, events(range(10, 15)))
+        remove_records(filled, 12)
+
+    query = filled.but(on_data_loss="continue").query("0 seconds")
+    after_a_batch(query, lose_two, monkeypatch)
+    with running(query):
+        wait_until(lambda: 14 in filled.ids())
+    assert filled.ids() == [*range(10), 12, 13, 14]
 
 
 def test_a_driver_that_was_taken_for_dead_cannot_write(
@@ -99,7 +131,6 @@ def test_a_driver_that_was_taken_for_dead_cannot_write(
     assert lake.ids() == list(range(10))
 
 
-@pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
 def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
     lake: Lake, create_topic: CreateTopic, fill: Fill, small_disk: Path
 ) -> None:
@@ -112,6 +143,29 @@ def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
     subprocess.run([MOUNT, "-o", "remount,size=20m", str(small_disk)], check=True)
     full.run()
     assert full.ids() == list(range(30))
+
+
+def after_a_batch(query: Query, happens: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let something happen between the first batch of a query and the next."""
+    real, still = query.spec.state.save, [happens]
+
+    def save(position: Position) -> None:
+        real(position)
+        if query.is_active and still:
+            still.pop()()
+
+    monkeypatch.setattr(query.spec.state, "save", save)
+
+
+def remove_topic(lake: Lake) -> None:
+    with Admin(lake.settings) as admin:
+        delete_topic(admin, lake.topic)
+
+
+def remove_records(lake: Lake, before: int) -> None:
+    """Remove the records before an offset, as retention does."""
+    admin, place = AdminClient(client_options(lake.settings)), TopicPartition(lake.topic, 0, before)
+    admin.delete_records([place])[place].result(30)
 
 
 @pytest.fixture
