@@ -64,7 +64,7 @@ class Changes:
         at = (BEGAN + timedelta(seconds=told.get("at", told["lsn"]))).replace(tzinfo=UTC)
         place = (told["op"] == "r", told.get("commit"), told["lsn"], None, None, None)
         cdc = (told["op"], at, *place, told.get("keys", ["id"]), told.get("unavailable"), told.get("outside"))
-        return (*(told.get(name) for name in names), cdc, ("t", 0, self._offset, b"key"))
+        return (*(told.get(name) for name in names), cdc, ("t", 0, told.get("offset", self._offset), b"key"))
 
 
 def change(op: str, row_id: int | None, name: str | None = None, **told: Any) -> dict[str, Any]:
@@ -72,9 +72,14 @@ def change(op: str, row_id: int | None, name: str | None = None, **told: Any) ->
     return {"op": op, "id": row_id, "name": name, "commit": told["lsn"] - 1, **told}
 
 
-def read(row_id: int, name: str, lsn: int) -> dict[str, Any]:
+def read(row_id: int, name: str, lsn: int, **told: Any) -> dict[str, Any]:
     """A row of a snapshot."""
-    return {"op": "r", "id": row_id, "name": name, "lsn": lsn}
+    return {"op": "r", "id": row_id, "name": name, "lsn": lsn, **told}
+
+
+def truncate(lsn: int, commit: int | None = None) -> dict[str, Any]:
+    """A truncate at a place of the log."""
+    return {"op": "t", "id": None, "lsn": lsn, "commit": commit, "keys": []}
 
 
 def seconds(at: datetime | None) -> int | None:

@@ -157,8 +157,11 @@ class Workload:
         connection.execute("UPDATE notes SET seen = seen + 1 WHERE id IN (SELECT id FROM notes LIMIT 3)")
 
     def _truncate(self, connection: psycopg.Connection[Any]) -> None:
+        """A truncate, now and then of a table that is filled again before anybody sees it empty."""
         both = sql.SQL("TRUNCATE orders, notes")
         connection.execute(self._random.choice([sql.SQL("TRUNCATE orders"), both]))
+        if self._random.random() < 0.5:
+            self._several_tables(connection)
 
     def _add_column(self, connection: psycopg.Connection[Any]) -> None:
         self._columns += 1

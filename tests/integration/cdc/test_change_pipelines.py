@@ -114,7 +114,7 @@ def test_a_database_is_in_the_lake_as_it_is_now_and_as_it_came(
     assert lake.table("shop/orders", "customer, number, at") == run(url, "SELECT * FROM orders ORDER BY 1, 2")
 
     run(url, *CHANGES)
-    wait_for(lambda: records(lake.settings, capture_name) >= 7 + 2 + 3 + 2 + 1 + 2)
+    wait_for(lambda: records(lake.settings, capture_name) >= 7 + 2 + 3 + 3 + 2 + 1 + 2)
     assert lake.run(file) == {}
     expected = run(url, IN_DATABASE)
     assert lake.table("shop/customers", CUSTOMERS) == expected

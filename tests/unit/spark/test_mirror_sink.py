@@ -7,8 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import QueryFailed
+from penstock.spark.changes import memory
 from penstock.spark.changes.mirror_sink import MirrorSink
-from tests.changes import Changes, change, read
+from penstock.spark.lake.table import LakeTable
+from tests.changes import Changes, change, read, truncate
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -64,12 +66,58 @@ def test_a_transaction_that_was_open_at_the_snapshot_is_newer_than_it(mirror: Ch
 
 def test_a_truncate_removes_what_is_older_wherever_it_stands(mirror: Changes) -> None:
     mirror.write(read(1, "old", 10))
-    mirror.write(
-        change("c", 2, "new", lsn=30), {"op": "t", "id": None, "lsn": 20, "keys": []}, change("c", 3, "old", lsn=19)
-    )
+    mirror.write(change("c", 2, "new", lsn=30), truncate(20), change("c", 3, "old", lsn=19))
     assert mirror.rows("id", "name") == [(2, "new")]
     mirror.write(change("c", 5, "late", lsn=18), change("c", 6, "newer", lsn=31))
     assert mirror.rows("id", "name") == [(2, "new"), (6, "newer")]
+
+
+def test_rows_that_follow_a_truncate_within_its_transaction_stay_whatever_comes_again(mirror: Changes) -> None:
+    mirror.write(read(1, "old", 10))
+    batch = [truncate(20, commit=12), {"op": "c", "id": 2, "name": "new", "lsn": 21, "commit": 12}]
+    mirror.write(*batch)
+    mirror.write({"op": "c", "id": 3, "name": "in the next batch", "lsn": 22, "commit": 12})
+    assert mirror.rows("id", "name") == [(2, "new"), (3, "in the next batch")]
+    mirror.restart()
+    mirror.write({"op": "c", "id": 4, "name": "late", "lsn": 19, "commit": 12}, *batch)
+    mirror.write(*batch)
+    assert mirror.rows("id", "name") == [(2, "new"), (3, "in the next batch")]
+
+
+def test_a_snapshot_is_newer_than_the_changes_before_it_and_older_than_those_after_it(mirror: Changes) -> None:
+    first = {"op": "u", "name": "after the first snapshot", "lsn": 90, "at": 101}
+    mirror.write(
+        read(1, "first snapshot", 100), {**first, "id": 1}, {**first, "id": 2, "offset": 0}, read(1, "second", 400)
+    )
+    mirror.write(read(2, "second", 400), {**first, "id": 3, "lsn": 390}, read(3, "snapshot", 400))
+    assert mirror.rows("id", "name") == [(1, "second"), (2, "second"), (3, "snapshot")]
+    mirror.write({**first, "id": 2, "offset": 0})
+    assert mirror.rows("id", "name")[1] == (2, "second")
+
+
+def test_a_key_of_other_columns_divides_a_batch(mirror: Changes) -> None:
+    mirror.write(read(1, "Ada", 10), read(2, "Grace", 10), read(3, "Mary", 10))
+    both = {"keys": ["id", "name"]}
+    mirror.write(
+        change("u", 1, "Ada", lsn=20, note="by id"),
+        change("d", 2, lsn=21),
+        change("u", 1, "Ada", lsn=30, note="by both", **both),
+        change("d", 3, "Mary", lsn=31, **both),
+        truncate(5),
+    )
+    assert mirror.rows() == [(1, "Ada", "by both")]
+
+
+def test_what_was_deleted_long_ago_is_forgotten_while_the_mirror_runs(
+    mirror: Changes, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror.write(read(1, "Ada", 10), read(2, "Grace", 10))
+    mirror.write(change("d", 1, lsn=20))
+    remembered = f"delta.`{memory.memory_path(LakeTable(str(tmp_path), 'shop/people'))}`"
+    spark.sql(f"UPDATE {remembered} SET noted_at = noted_at - INTERVAL 31 DAYS")  # noqa: S608 - a path of ours
+    monkeypatch.setattr(memory, "_FORGET_SECONDS", 0)
+    mirror.write(change("d", 2, lsn=21))
+    assert [row["_key"] for row in spark.table(remembered).collect()] == ['{"id":2}']
 
 
 def test_a_first_commit_that_was_cut_off_does_not_stand_in_the_way(mirror: Changes, tmp_path: Path) -> None:
@@ -116,6 +164,44 @@ def test_a_value_that_is_not_sent_again_stays_in_the_column_of_its_new_type(mirr
         (2, "II", "kept", None),
         (3, "III", None, bytearray(b"3")),
     ]
+
+
+def test_a_column_whose_name_begins_like_that_of_a_large_value_changes_all_the_same(mirror: Changes) -> None:
+    columns = "id int, note string, note__lang string, note__int bigint"
+    first = {**change("c", 1, lsn=1, note="large"), "note__lang": "en", "note__int": 7}
+    mirror.write(first, columns=columns)
+    second = {**change("u", 1, lsn=2, unavailable=["note"]), "note__lang": "de"}
+    mirror.write(second, columns=columns)
+    assert mirror.rows("note", "note__lang", "note__int") == [("large", "de", 7)]
+
+
+def test_a_row_under_a_new_key_has_the_large_values_that_it_had_under_the_old_one(mirror: Changes) -> None:
+    mirror.write(change("c", 1, "Ada", lsn=10, note="large"), change("c", 3, "Mary", lsn=11, note="old"))
+    batch = [
+        {"op": "d", "id": 1, "lsn": 20, "commit": 12},
+        {"op": "c", "id": 2, "name": "Ada", "lsn": 20, "commit": 12, "unavailable": ["note"]},
+        change("u", 3, "Mary", lsn=30, note="new"),
+        change("d", 3, lsn=31),
+        change("c", 4, "Mary", lsn=31, unavailable=["note"]),
+        change("u", 4, "Mary S.", lsn=32, unavailable=["note"]),
+        change("c", 1, "another", lsn=40),
+    ]
+    mirror.write(*batch)
+    mirror.write(*batch)
+    rows = mirror.rows("id", "name", "note", "_cdc.unavailable")
+    assert [(*row[:3], row[3] or []) for row in rows] == [
+        (1, "another", None, []),
+        (2, "Ada", "large", []),
+        (4, "Mary S.", "new", []),
+    ]
+
+
+def test_a_value_that_is_not_known_is_named_until_it_is_sent(mirror: Changes) -> None:
+    mirror.write(change("c", 2, "Ada", lsn=10, unavailable=["note"]), change("c", 3, "Mary", lsn=11, note="known"))
+    mirror.write(*(change("u", row_id, "again", lsn=20, unavailable=["note"]) for row_id in (2, 3)))
+    assert mirror.rows("id", "note", "_cdc.unavailable") == [(2, None, ["note"]), (3, "known", None)]
+    mirror.write(change("u", 2, "Ada", lsn=30, note="sent"))
+    assert mirror.rows("id", "note", "_cdc.unavailable") == [(2, "sent", None), (3, "known", None)]
 
 
 def test_soft_deletes_keep_rows_and_their_values(spark: SparkSession, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class LakeSinkConfig(SinkConfig):
             case "mirror":
                 return MirrorSink(site.session, table, deletes=self.deletes, remember_days=self.remember_deletes)
             case "history":
-                return HistorySink(site.session, table)
+                return HistorySink(site.session, table, remember_days=self.remember_deletes)
             case "log":
                 return ChangeLogSink(site.session, table, site.query)
             case "append":

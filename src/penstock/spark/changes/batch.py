@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import QueryFailed
-from penstock.spark.changes.order import ORDER, Place, order, position
-from penstock.spark.debezium.columns import base_name
+from penstock.spark.changes.order import ORDER, Place, in_order, position
+from penstock.spark.debezium.columns import apart_from
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import KAFKA, quoted
 
@@ -32,23 +32,28 @@ class Facts:
     """What must be known of a batch before it is written, found in one pass over it.
 
     `first` is the place of the change that stands first in the database's log, `last_delete` that of the last deletion.
+    `lifts` says that changes without a commit came together with snapshots, `moves` that rows under new keys lack what
+    was not sent again. Without `has_one_key`, `keys` are not all.
     """
 
     changes: int
     keys: tuple[str, ...]
     unavailable: frozenset[str]
-    latest_snapshot: int
     truncated: int | None
     deletes: int = 0
     first: Place = (0, 0)
     last_delete: Place = (0, 0)
+    lifts: bool = False
+    moves: bool = False
+    has_one_key: bool = True
 
-    def told_missing(self, column: str) -> str | None:
+    def told_missing(self, column: T.StructField) -> str | None:
         """The name under which a column's value may be told not to be sent again: its own, or that in the database.
 
         What is unchanged stays where it is, also in the columns of types that the column had at other times.
         """
-        return next((name for name in (column, base_name(column)) if name in self.unavailable), None)
+        names = (column.name, apart_from(column.name, column.dataType))
+        return next((name for name in names if name in self.unavailable), None)
 
 
 def refuse_without_changes(schema: T.StructType, table: str) -> None:
@@ -69,6 +74,16 @@ def refuse_keyless(changes: DataFrame, table: str) -> None:
         )
 
 
+def refuse_lost_keys(changes: DataFrame, facts: Facts, table: str) -> None:
+    """Refuse changes whose rows have lost a part of their key on the way."""
+    lost = [name for name in facts.keys if name not in changes.columns]
+    if lost:
+        raise QueryFailed(
+            f"table {table}: the rows have no column {', '.join(lost)}, which is of their key",
+            hint="keep it in transforms, under any name",
+        )
+
+
 def with_origin(rows: DataFrame) -> DataFrame:
     """The rows with their place in Kafka among what is told of the change."""
     told = [F.col(CDC).getField(name).alias(name) for name in _KEPT]
@@ -78,24 +93,56 @@ def with_origin(rows: DataFrame) -> DataFrame:
 
 def facts_of(changes: DataFrame) -> Facts:
     """Look over a batch once."""
-    cdc = F.col(CDC)
-    is_truncate, is_delete = cdc.getField("op") == "t", cdc.getField("op") == "d"
-    lsn, place = F.coalesce(cdc.getField("lsn"), F.lit(0)), F.struct(*position())
-    wanted = [
-        F.count(F.lit(1)).alias("changes"),
-        F.max_by(cdc.getField("keys"), F.when(~is_truncate, cdc.getField("offset"))).alias("keys"),
-        F.array_distinct(F.flatten(F.collect_set(cdc.getField("unavailable")))).alias("unavailable"),
-        F.max(F.when(cdc.getField("snapshot"), lsn)).alias("snapshot"),
-        F.max(F.when(is_truncate, lsn)).alias("truncated"),
-        F.count_if(is_delete).alias("deletes"),
-        F.min(place).alias("first"),
-        F.max(F.when(is_delete, place)).alias("last_delete"),
-    ]
-    [found] = changes.agg(*wanted).collect()
-    missing = frozenset(found["unavailable"] or ()) & set(changes.columns)
-    keys, snapshot = tuple(found["keys"] or ()), found["snapshot"] or 0
-    places = (tuple(found[name] or (0, 0)) for name in ("first", "last_delete"))
-    return Facts(found["changes"], keys, missing, snapshot, found["truncated"], found["deletes"], *places)
+    [found] = changes.agg(*(column.alias(name) for name, column in _looked_for().items())).collect()
+    keys, others = (tuple(found[name] or ()) for name in ("last_keys", "first_keys"))
+    first, last_delete = (tuple(found[name] or (0, 0)) for name in ("first", "last_delete"))
+    return Facts(
+        found["changes"],
+        keys,
+        (frozenset(found["unavailable"] or ()) & set(changes.columns)) - set(keys),
+        found["truncated"],
+        found["deletes"],
+        first,
+        last_delete,
+        lifts=bool(found["snapshots"] and found["without_commit"]),
+        moves=bool(found["moved"]),
+        has_one_key=keys == others,
+    )
+
+
+def _looked_for() -> Mapping[str, Column]:
+    op, snapshot, keys, unavailable, commit, lsn = (
+        F.col(CDC).getField(name) for name in ("op", "snapshot", "keys", "unavailable", "commit", "lsn")
+    )
+    place = F.struct(*position())
+    return {
+        "changes": F.count(F.lit(1)),
+        # A key with other columns is seldom; that there is only one is told by the first and the last of all.
+        "first_keys": F.min(F.when(op != "t", keys)),
+        "last_keys": F.max(F.when(op != "t", keys)),
+        "unavailable": F.array_distinct(F.flatten(F.collect_set(unavailable))),
+        "snapshots": F.count_if(snapshot),
+        "without_commit": F.count_if(commit.isNull() & ~snapshot),
+        "moved": F.count_if((op == "c") & (F.size(unavailable) > 0)),
+        "truncated": F.max(F.when(op == "t", F.coalesce(lsn, F.lit(0)))),
+        "deletes": F.count_if(op == "d"),
+        "first": F.min(place),
+        "last_delete": F.max(F.when(op == "d", place)),
+    }
+
+
+def by_keys(changes: DataFrame) -> Iterator[tuple[DataFrame, Facts]]:
+    """The changes and what is known of them; those of each key apart where the table's key changed, oldest first."""
+    facts = facts_of(changes)
+    if facts.has_one_key:
+        yield changes, facts
+        return
+    op, keys = F.col(CDC).getField("op"), F.col(CDC).getField("keys")
+    found = changes.filter(op != "t").groupBy(keys.alias("keys")).agg(F.min(F.struct(*position())).alias("first"))
+    for row in found.orderBy("first").collect():
+        own = F.array(*map(F.lit, row["keys"])).cast("array<string>")
+        part = changes.filter((op == "t") | (keys == own))
+        yield part, facts_of(part)
 
 
 def bounds_of(rows: DataFrame, keys: Sequence[str]) -> tuple[str, str, str] | None:
@@ -131,28 +178,25 @@ def last_of_each(changes: DataFrame, facts: Facts) -> DataFrame:
     A value that the newest change does not have, because it was too large to be sent again, is that of the newest
     change that has it; what none of them has stays in `unavailable`.
     """
-    ordered = changes.filter(~F.col(CDC).getField("op").isin("t")).withColumn(
-        ORDER, F.expr(order(latest_snapshot=facts.latest_snapshot))
-    )
-    plain = [name for name in changes.columns if name not in {*facts.keys, CDC}]
+    ordered = in_order(changes.filter(F.col(CDC).getField("op") != "t"), facts.keys, lifts=facts.lifts)
+    plain = {field.name: facts.told_missing(field) for field in changes.schema if field.name not in {*facts.keys, CDC}}
     is_delete = F.col(CDC).getField("op") == "d"
     whole = F.max_by(F.struct(*map(quoted, plain), CDC), ORDER).alias("_last")
-    filled = [_newest_sent(name, told, is_delete) for name in plain if (told := facts.told_missing(name))]
+    filled = [_newest_sent(name, told, is_delete) for name, told in plain.items() if told]
     grouped = ordered.groupBy(*map(quoted, facts.keys)).agg(whole, *filled)
-    cells = [_cell(name, facts.told_missing(name)) for name in plain]
-    return grouped.select(
-        *map(quoted, facts.keys),
-        *cells,
-        _still_missing(facts).alias(CDC),
-    )
+    cells = [_cell(name, told) for name, told in plain.items()]
+    return grouped.select(*map(quoted, facts.keys), *cells, _still_missing(plain).alias(CDC))
+
+
+def is_missing(told: str) -> Column:
+    """Whether a change tells that a value was not sent again."""
+    return F.coalesce(F.array_contains(F.col(CDC).getField("unavailable"), told), F.lit(False))
 
 
 def _newest_sent(name: str, told: str, is_delete: Column) -> Column:
     """The newest value of a column that was sent, in a struct, so that null is a value too."""
-    missing = F.coalesce(F.array_contains(F.col(CDC).getField("unavailable"), told), F.lit(False))
-    return F.max_by(F.struct(F.col(quoted(name)).alias("sent")), F.when(~missing & ~is_delete, F.col(ORDER))).alias(
-        f"_sent_{name}"
-    )
+    sent = F.struct(F.col(quoted(name)).alias("sent"))
+    return F.max_by(sent, F.when(~is_missing(told) & ~is_delete, F.col(ORDER))).alias(f"_sent_{name}")
 
 
 def _cell(name: str, told: str | None) -> Column:
@@ -167,11 +211,11 @@ def _cell(name: str, told: str | None) -> Column:
     )
 
 
-def _still_missing(facts: Facts) -> Column:
+def _still_missing(plain: Mapping[str, str | None]) -> Column:
     """What is told of the change, with only those columns named as unavailable that no change of the batch had."""
     cdc = F.col("_last").getField(CDC)
-    if not facts.unavailable:
+    found = [F.when(F.col(quoted(f"_sent_{name}")).isNotNull(), F.lit(told)) for name, told in plain.items() if told]
+    if not found:
         return cdc
-    found = [F.when(F.col(quoted(f"_sent_{name}")).isNotNull(), F.lit(name)) for name in sorted(facts.unavailable)]
     left = F.array_except(cdc.getField("unavailable"), F.array_compact(F.array(*found)))
     return cdc.withField("unavailable", left)

@@ -14,12 +14,16 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
-from penstock.spark.changes.batch import Facts, refuse_keyless
-from penstock.spark.changes.order import ORDER, is_newer, order
+from penstock.spark.changes.batch import Facts, is_missing, refuse_keyless
+from penstock.spark.changes.moved import with_old_values
+from penstock.spark.changes.order import ORDER, in_order, is_newer
 from penstock.spark.changes.sink import ChangeSink
+from penstock.spark.changes.truncates import LSN, TruncateMemory, Truncates
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.kept import kept
+from penstock.spark.lake.table import LakeTable
+from penstock.spark.queries.position import Position
 
 FROM: Final = "_valid_from"
 TO: Final = "_valid_to"
@@ -31,53 +35,70 @@ _VERSIONS: Final = "penstock_versions"
 class HistorySink(ChangeSink):
     """Keeps all versions of one table's rows; a batch that comes again adds nothing."""
 
+    def __init__(self, session: SparkSession, table: LakeTable, *, remember_days: int = 30) -> None:
+        super().__init__(session, table)
+        self._truncates = TruncateMemory(session, table, remember_days)
+        self._session = session
+
+    def landed(self) -> Position | None:
+        """As the protocol says; truncates of too long ago are forgotten."""
+        self._truncates.forget(self._session)
+        return super().landed()
+
     def _take(self, changes: DataFrame, facts: Facts) -> None:
+        truncates = self._truncates.take(changes, facts)
         if not facts.keys:
             refuse_keyless(changes, self._table.table.name)
         keys = facts.keys or self._known_keys(changes.sparkSession)
         if keys:
-            self._apply(changes, replace(facts, keys=keys))
+            self._apply(changes, replace(facts, keys=keys), truncates)
 
     def _known_keys(self, session: SparkSession) -> tuple[str, ...]:
         """The key of rows that are there, for a batch that has only a truncate."""
         if not self._table.exists():
             return ()
-        found = session.read.format("delta").load(self._table.table.path).select(f"{CDC}.keys").head()
-        return tuple(found[0]) if found else ()
+        cdc = F.col(CDC)
+        with_keys = self._table.read(session).filter(F.size(cdc.getField("keys")) > 0)
+        [(found,)] = with_keys.agg(F.max_by(cdc.getField("keys"), cdc.getField("lsn"))).collect()
+        return tuple(found or ())
 
-    def _apply(self, changes: DataFrame, facts: Facts) -> None:
+    def _apply(self, changes: DataFrame, facts: Facts, truncates: Truncates | None) -> None:
         rows = changes.filter(f"{CDC}.op <> 't'").withColumns(
             {OPERATION: F.col(CDC).getField("op"), FROM: F.col(CDC).getField("at"), TO: F.lit(None).cast("timestamp")}
         )
         new = self._table.fitted(rows)
-        if facts.truncated is not None:
-            new = new.unionByName(self._truncations(changes, new, facts), allowMissingColumns=True)
+        if facts.moves:
+            new = with_old_values(new, self._table.read(changes.sparkSession), facts)
+        if truncates:
+            new = new.unionByName(self._truncations(new, truncates, facts), allowMissingColumns=True)
         stored = self._open_versions(new, facts.keys)
         events = new.withColumn(_STORED, F.lit(False)).unionByName(stored, allowMissingColumns=True)
-        with kept(versions(events, facts)) as made:
+        with kept(versions(events, facts, truncates=truncates is not None)) as made:
             made.createOrReplaceTempView(_VERSIONS)
             changes.sparkSession.sql(self._statement(facts.keys))
 
-    def _truncations(self, changes: DataFrame, new: DataFrame, facts: Facts) -> DataFrame:
-        """A deletion of every row that is older than the truncate."""
-        keys = list(map(quoted, facts.keys))
-        table = new.sparkSession.read.format("delta").load(self._table.table.path)
-        is_there = f"{TO} IS NULL AND NOT {OPERATION} IN ('d', 't') AND {CDC}.lsn < {facts.truncated}L"
-        older = table.filter(is_there).select(*keys).union(new.filter(f"{CDC}.lsn < {facts.truncated}L").select(*keys))
-        truncate = changes.filter(f"{CDC}.op = 't' AND {CDC}.lsn = {facts.truncated}L").limit(1)
-        told = truncate.select(F.col(CDC), F.lit("t").alias(OPERATION), F.col(CDC).getField("at").alias(FROM))
-        return older.distinct().crossJoin(told)
+    def _truncations(self, new: DataFrame, truncates: Truncates, facts: Facts) -> DataFrame:
+        """A deletion of every row that is older than a truncate, by the first one after it."""
+        keys, lsn = list(map(quoted, facts.keys)), F.col(CDC).getField("lsn").alias(LSN)
+        is_there = f"{TO} IS NULL AND NOT {OPERATION} IN ('d', 't') AND {CDC}.lsn < {truncates.lsns[-1]}L"
+        rows = self._table.read(new.sparkSession).filter(is_there).select(*keys, lsn).union(new.select(*keys, lsn))
+        later = F.filter(F.array(*map(F.lit, truncates.lsns)).cast("array<bigint>"), lambda each: each > F.col(LSN))
+        ended = rows.select(*keys, F.array_min(later).alias(LSN)).filter(F.col(LSN).isNotNull()).distinct()
+        at = F.col(CDC).getField("at").alias(FROM)
+        told = truncates.told.dropDuplicates([LSN]).select(LSN, CDC, F.lit("t").alias(OPERATION), at)
+        return ended.join(told, LSN).drop(LSN)
 
     def _open_versions(self, new: DataFrame, keys: Sequence[str]) -> DataFrame:
         """The open versions of the rows that change."""
-        table = new.sparkSession.read.format("delta").load(self._table.table.path).filter(F.col(TO).isNull())
+        table = self._table.read(new.sparkSession).filter(F.col(TO).isNull())
         wanted = new.select(*map(quoted, keys)).distinct()
         return table.join(F.broadcast(wanted), list(keys), "left_semi").withColumn(_STORED, F.lit(True))
 
     def _statement(self, keys: Sequence[str]) -> str:
         same = " AND ".join(f"t.{quoted(key)} <=> s.{quoted(key)}" for key in keys)
-        names = ", ".join(map(quoted, self._table.columns))
-        values = ", ".join(f"s.{quoted(name)}" for name in self._table.columns)
+        columns = [quoted(column.name) for column in self._table.columns]
+        names = ", ".join(columns)
+        values = ", ".join(f"s.{name}" for name in columns)
         return (
             f"MERGE INTO {self._table.path} t USING {_VERSIONS} s ON {same} AND t.{TO} IS NULL AND s.{_STORED} "  # noqa: S608 - names are quoted
             f"WHEN MATCHED THEN UPDATE SET t.{TO} = s.{TO} "
@@ -85,10 +106,10 @@ class HistorySink(ChangeSink):
         )
 
 
-def versions(events: DataFrame, facts: Facts) -> DataFrame:
+def versions(events: DataFrame, facts: Facts, *, truncates: bool = False) -> DataFrame:
     """Stored open versions and new changes, as the versions that they make; what is not newer is left out."""
     keys = [F.col(quoted(key)) for key in facts.keys]
-    ordered = events.withColumn(ORDER, F.expr(order(latest_snapshot=facts.latest_snapshot)))
+    ordered = in_order(events, facts.keys, lifts=facts.lifts)
     by_key = Window.partitionBy(*keys)
     base = F.first(F.when(F.col(_STORED), F.struct(CDC)), ignorenulls=True).over(by_key)
     is_kept = f"{_STORED} OR _base IS NULL OR {is_newer('', '_base')}"
@@ -96,19 +117,38 @@ def versions(events: DataFrame, facts: Facts) -> DataFrame:
     place = [F.col(ORDER).getField(name) for name in ("commit", "streamed", "lsn", "row")]
     once = known.withColumn(
         "_nth", F.row_number().over(Window.partitionBy(*keys, *place).orderBy(~F.col(_STORED), ORDER))
-    )
+    ).filter("_nth = 1")
     in_time = by_key.orderBy(~F.col(_STORED), ORDER)
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    told = once.filter("_nth = 1").withColumn(FROM, F.max(FROM).over(so_far))
-    filled = told.withColumns(
-        {name: _carried(name, missing, so_far) for name in told.columns if (missing := facts.told_missing(name))}
-    )
-    closed = filled.withColumn(TO, F.lead(FROM).over(in_time))
+    living = _without_idle_ends(once, in_time) if truncates or facts.deletes else once
+    told = living.withColumn(FROM, F.max(FROM).over(so_far))
+    closed = _carried(told, facts, so_far).withColumn(TO, F.lead(FROM).over(in_time))
     return closed.filter(f"NOT {_STORED} OR {TO} IS NOT NULL").drop(ORDER, "_base", "_nth")
 
 
-def _carried(name: str, told: str, so_far: WindowSpec) -> Column:
-    """A value that was not sent again is the one before it."""
-    missing = F.coalesce(F.array_contains(F.col(CDC).getField("unavailable"), told), F.lit(False)) & ~F.col(_STORED)
-    sent = F.when(~missing, F.struct(F.col(quoted(name)).alias("value")))
-    return F.last(sent, ignorenulls=True).over(so_far).getField("value")
+def _without_idle_ends(events: DataFrame, in_time: WindowSpec) -> DataFrame:
+    """A row that is deleted cannot end again, and a truncate ends nothing where no row was."""
+    is_idle = f"{OPERATION} IN ('d', 't') AND _before IN ('d', 't') OR {OPERATION} = 't' AND _before IS NULL"
+    before = F.lag(OPERATION).over(in_time)
+    return events.withColumn("_before", before).filter(f"{_STORED} OR NOT coalesce({is_idle}, false)").drop("_before")
+
+
+def _carried(events: DataFrame, facts: Facts, so_far: WindowSpec) -> DataFrame:
+    """A value that was not sent again is the one before it; where there is none, it stays named as unavailable."""
+    told = {column.name: missing for column in events.schema if (missing := facts.told_missing(column))}
+    if not told:
+        return events
+    sent = {name: F.last(_sent(name, missing), ignorenulls=True).over(so_far) for name, missing in told.items()}
+    found = events.withColumns({f"_sent_{name}": value for name, value in sent.items()})
+    names = [F.when(F.col(quoted(f"_sent_{name}")).isNotNull(), F.lit(missing)) for name, missing in told.items()]
+    left = F.array_except(F.col(CDC).getField("unavailable"), F.array_compact(F.array(*names)))
+    values = {name: F.col(quoted(f"_sent_{name}")).getField("value") for name in told}
+    return found.withColumns({**values, CDC: F.col(CDC).withField("unavailable", left)}).drop(
+        *(f"_sent_{name}" for name in told)
+    )
+
+
+def _sent(name: str, told: str) -> Column:
+    """A value that is known, in a struct, so that null is one too."""
+    value = F.col(quoted(name))
+    return F.when(~is_missing(told) | value.isNotNull(), F.struct(value.alias("value")))

@@ -6,6 +6,7 @@ that are older than the deletion, and the batch comes again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,6 +25,8 @@ _KEY: Final = "_key"
 _PLACE: Final = "_place"
 _WHOLE_TABLE: Final = "*"
 _START: Final[Place] = (0, 0)
+_FORGET_SECONDS: Final = 24 * 3600
+"""How often a mirror that runs forgets."""
 
 
 def memory_path(table: LakeTable) -> str:
@@ -40,6 +43,7 @@ class DeleteMemory:
         self._days = days
         self._is_there: bool | None = None
         self._newest_place: Place | None = None
+        self._forgot_at = time.monotonic()
 
     def note(self, last: DataFrame, facts: Facts) -> None:
         """Remember the rows among these that are deleted."""
@@ -47,7 +51,11 @@ class DeleteMemory:
         self._add(deleted.select(_key(facts.keys).alias(_KEY), *position()), facts.last_delete)
 
     def note_truncate(self, session: SparkSession, lsn: int) -> None:
-        """Remember that all rows were deleted."""
+        """Remember that all rows were deleted whose own positions are lower.
+
+        A truncate waits for everybody, so that needs no commit: the one before it is also that of the rows which its
+        transaction puts in afterwards.
+        """
         place = F.lit(lsn).cast("bigint")
         all_rows = session.range(1).select(F.lit(_WHOLE_TABLE).alias(_KEY), place.alias("commit"), place.alias("lsn"))
         self._add(all_rows, (lsn, lsn))
@@ -57,6 +65,8 @@ class DeleteMemory:
         before = self._newest(deleted.sparkSession)
         noted.write.format("delta").mode("append").save(self._path)
         self._is_there, self._newest_place = True, max(before, newest)
+        if time.monotonic() - self._forgot_at > _FORGET_SECONDS:
+            self.forget(deleted.sparkSession)
 
     def without_stale(self, last: DataFrame, facts: Facts) -> DataFrame:
         """The changes that are not older than a deletion of their row; only what comes late or again can be."""
@@ -67,8 +77,8 @@ class DeleteMemory:
         newest = self._deletions(session).groupBy(_KEY).agg(F.max(_PLACE).alias(_PLACE))
         is_stale = (F.col(f"changes.{_KEY}") == F.col(f"newest.{_KEY}")) & (F.col("changes._now") < F.col(_PLACE))
         kept = changes.alias("changes").join(newest.alias("newest"), is_stale, "left_anti")
-        truncated = self._newest_of(self._deletions(session).filter(F.col(_KEY) == _WHOLE_TABLE))
-        return kept.filter(F.col("_now") >= _literal(truncated)).drop(_KEY, "_now")
+        _, truncated = self._newest_of(self._deletions(session).filter(F.col(_KEY) == _WHOLE_TABLE))
+        return kept.filter(F.col("_now").getField("lsn") >= truncated).drop(_KEY, "_now")
 
     def _newest(self, session: SparkSession) -> Place:
         """The place of the newest deletion; looked up once, and kept."""
@@ -85,6 +95,7 @@ class DeleteMemory:
 
     def forget(self, session: SparkSession) -> None:
         """Drop what is older than a replay can be."""
+        self._forgot_at = time.monotonic()
         if self._exists():
             kept = f"current_timestamp() - INTERVAL {self._days} DAYS"
             session.sql(f"DELETE FROM delta.`{self._path}` WHERE noted_at < {kept}")  # noqa: S608 - a path of ours
@@ -93,12 +104,6 @@ class DeleteMemory:
         if self._is_there is None:
             self._is_there = is_delta_table(self._files, self._path)
         return self._is_there
-
-
-def _literal(place: Place) -> Column:
-    return F.struct(
-        *(F.lit(part).cast("bigint").alias(name) for name, part in zip(("commit", "lsn"), place, strict=True))
-    )
 
 
 def _key(keys: Sequence[str]) -> Column:

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.changes.batch import (
     Facts,
@@ -20,6 +21,7 @@ from penstock.spark.changes.batch import (
     refuse_keyless,
 )
 from penstock.spark.changes.memory import DeleteMemory
+from penstock.spark.changes.moved import with_old_values
 from penstock.spark.changes.order import is_newer
 from penstock.spark.changes.sink import ChangeSink
 from penstock.spark.debezium.shape_rows import CDC
@@ -58,6 +60,8 @@ class MirrorSink(ChangeSink):
         if not facts.keys:
             refuse_keyless(rows, self._table.table.name)
             return
+        if facts.moves:
+            rows = with_old_values(self._table.fitted(rows), self._table.read(rows.sparkSession), facts)
         fitted = self._table.fitted(self._marked(last_of_each(rows, facts)))
         with kept(self._memory.without_stale(fitted, facts)) as last:
             if self._deletes == "hard" and facts.deletes:
@@ -94,7 +98,7 @@ class MirrorSink(ChangeSink):
 
     def _clauses(self, columns: Sequence[str], facts: Facts) -> Iterator[str]:
         newer = is_newer("s", "t")
-        updates = ", ".join(f"t.{quoted(name)} = {value}" for name, value in self._updates(columns, facts))
+        updates = ", ".join(f"t.{name} = {value}" for name, value in self._updates(columns, facts))
         names = ", ".join(map(quoted, columns))
         values = ", ".join(f"s.{quoted(name)}" for name in columns)
         marked = f"UPDATE SET t.{_DELETED} = true, t.{CDC} = s.{CDC}"
@@ -105,9 +109,22 @@ class MirrorSink(ChangeSink):
 
     def _updates(self, columns: Sequence[str], facts: Facts) -> Iterator[tuple[str, str]]:
         """A value that was not sent again stays; a column that rows no longer have becomes null."""
-        for name in self._table.columns:
-            given = f"s.{quoted(name)}" if name in columns else "NULL"
-            if told := facts.told_missing(name):
+        for column in self._table.columns:
+            name = quoted(column.name)
+            given = f"s.{name}" if column.name in columns else "NULL"
+            if column.name == CDC and facts.unavailable:
+                given = _without_known(column)
+            if told := facts.told_missing(column):
                 missing = f"array_contains(s.{CDC}.unavailable, {literal(told)})"
-                given = f"CASE WHEN coalesce({missing}, false) THEN t.{quoted(name)} ELSE {given} END"
+                given = f"CASE WHEN coalesce({missing}, false) THEN t.{name} ELSE {given} END"
             yield name, given
+
+
+def _without_known(cdc: T.StructField) -> str:
+    """The SQL of what is told of a change, where only what the stored row lacks too is named as unavailable."""
+    kind = cdc.dataType
+    assert isinstance(kind, T.StructType)  # noqa: S101 - it is the column that tells of changes
+    both = f"s.{CDC}.unavailable, t.{CDC}.unavailable"
+    unknown = f"CASE WHEN arrays_overlap({both}) THEN array_intersect({both}) END"
+    parts = (f"'{name}', {unknown if name == 'unavailable' else f's.{CDC}.{quoted(name)}'}" for name in kind.names)
+    return f"named_struct({', '.join(parts)})"

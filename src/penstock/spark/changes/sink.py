@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.spark.changes.batch import Facts, facts_of, refuse_without_changes, with_origin
+from penstock.spark.changes.batch import Facts, by_keys, refuse_lost_keys, refuse_without_changes, with_origin
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.kept import kept
 from penstock.spark.lake.table import LakeTable
@@ -36,9 +37,10 @@ class ChangeSink(ABC):
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
         """As the protocol says."""
         with kept(formed) as changes:
-            facts = facts_of(changes)
-            if facts.changes:
-                self._table.apply(lambda: self._take(changes, facts))
+            for part, facts in by_keys(changes):
+                refuse_lost_keys(part, facts, self._table.table.name)
+                if facts.changes:
+                    self._table.apply(partial(self._take, part, facts))
 
     @abstractmethod
     def _take(self, changes: DataFrame, facts: Facts) -> None:

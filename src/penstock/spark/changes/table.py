@@ -107,7 +107,7 @@ class ChangeTable:
         """The rows under the names and with the types of the table, which is made or changed to take them."""
         session = rows.sparkSession
         if self._columns is None:
-            self._columns = self._load(session) if self.exists() else self._make(session, rows.schema)
+            self._columns = self.read(session).schema if self.exists() else self._make(session, rows.schema)
         change = evolution(self._columns, rows.schema)
         if change.added or change.widened:
             self._alter(session, change)
@@ -115,12 +115,13 @@ class ChangeTable:
         return rows.select(*(F.col(quoted(old)).cast(kinds[new]).alias(new) for old, new in change.names.items()))
 
     @property
-    def columns(self) -> list[str]:
+    def columns(self) -> list[T.StructField]:
         """The table's columns, once rows have come."""
-        return self._columns.names if self._columns else []
+        return self._columns.fields if self._columns else []
 
-    def _load(self, session: SparkSession) -> T.StructType:
-        return session.read.format("delta").load(self.table.path).schema
+    def read(self, session: SparkSession) -> DataFrame:
+        """The table's rows, once there are some."""
+        return session.read.format("delta").load(self.table.path)
 
     def _make(self, session: SparkSession, schema: T.StructType) -> T.StructType:
         columns = ", ".join(
@@ -131,7 +132,7 @@ class ChangeTable:
         # What a driver left that was killed in the first commit would stand in the way of this one.
         self._files.remove(log_path(self.table.path))
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.path} ({columns}) USING delta TBLPROPERTIES ({properties})")
-        return self._load(session)
+        return self.read(session).schema
 
     def _alter(self, session: SparkSession, change: Evolution) -> None:
         if change.added:
@@ -139,14 +140,14 @@ class ChangeTable:
             session.sql(f"ALTER TABLE {self.path} ADD COLUMNS ({added})")
         if change.widened:
             self._rewrite(session, change.widened)
-        self._columns = self._load(session)
+        self._columns = self.read(session).schema
 
     def _rewrite(self, session: SparkSession, widened: Mapping[str, T.DataType]) -> None:
         """Write the table anew with wider types, in one commit.
 
         Delta could widen them where they are, but then no reader other than Spark takes the table.
         """
-        stored = session.read.format("delta").load(self.table.path)
+        stored = self.read(session)
         kinds = {field.name: widened.get(field.name, field.dataType) for field in stored.schema.fields}
         wide = stored.select(*(F.col(quoted(name)).cast(kind).alias(name) for name, kind in kinds.items()))
         wide.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(self.table.path)

@@ -8,12 +8,35 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 _MOST_DIGITS = 38
+_ARRAY = "array_"
 _RANKS: Sequence[type[T.DataType]] = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 
 def apart(name: str, kind: T.DataType) -> str:
     """What a column is called whose type does not fit to that of the column of its name: `price__string`."""
-    return f"{name}__{re.sub(r'[^A-Za-z0-9]+', '_', kind.simpleString()).strip('_')}"
+    return f"{name}__{_spelled(kind)}"
+
+
+def apart_from(name: str, kind: T.DataType) -> str | None:
+    """What the column was called before it was set apart because of its type; None if no type is in its name."""
+    base, _, suffix = name.rpartition("__")
+    return base if base and _is_spelled(suffix, kind) else None
+
+
+def _spelled(kind: T.DataType) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", kind.simpleString()).strip("_")
+
+
+def _is_spelled(suffix: str, kind: T.DataType) -> bool:
+    """Whether a suffix spells the type, or one that was widened to it since."""
+    match kind:
+        case T.ArrayType() if suffix.startswith(_ARRAY):
+            return _is_spelled(suffix.removeprefix(_ARRAY), kind.elementType)
+        case T.DecimalType() if found := re.fullmatch(r"decimal_(\d+)_(\d+)", suffix):
+            return wider(T.DecimalType(int(found[1]), int(found[2])), kind) == kind
+        case _:
+            others = (*(rank() for rank in _RANKS), T.FloatType(), kind)
+            return any(suffix == _spelled(other) and wider(other, kind) == kind for other in others)
 
 
 def base_name(name: str) -> str:

@@ -1,0 +1,87 @@
+"""Rows under new keys whose large values were not sent again: they have what the rows of their old keys had.
+
+A new key is told as a deletion of the old one and a creation, which are one update and so have one position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.spark.changes.batch import Facts, is_missing
+from penstock.spark.changes.order import position
+from penstock.spark.debezium.shape_rows import CDC
+from penstock.spark.decoding import quoted
+
+_LSN: Final = "_lsn"
+_OLD_KEY: Final = "_old_key"
+_NOW: Final = "_now"
+_PLACE: Final = "_place"
+_ORIGIN: Final = "_origin"
+_OLD: Final = "_old_"
+
+
+def with_old_values(changes: DataFrame, stored: DataFrame, facts: Facts) -> DataFrame:
+    """The changes, filled from what came before them under the old keys: in the batch, or in the table.
+
+    What is found nowhere stays named in `unavailable`: the deletion came in another batch, or a key changed twice.
+    """
+    told = {field.name: name for field in changes.schema if (name := facts.told_missing(field))}
+    rows = _rows(changes, facts.keys, told).unionByName(_rows(stored, facts.keys, told))
+    before = _moves(changes, stored, facts.keys).join(rows, _OLD_KEY).filter(F.col(_PLACE) < F.col(_NOW))
+    found = before.groupBy(_ORIGIN).agg(*map(_newest, told))
+    joined = changes.withColumn(_ORIGIN, _origin()).join(found, _ORIGIN, "left")
+    return joined.select(*(_cell(name, told) for name in changes.columns))
+
+
+def _moves(changes: DataFrame, stored: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The rows that came under new keys without all of their values, each with its old key."""
+    cdc = F.col(CDC)
+    lacks = (cdc.getField("op") == "c") & (F.size(cdc.getField("unavailable")) > 0)
+    new = changes.filter(lacks).select(_lsn(), _origin().alias(_ORIGIN), F.struct(*position()).alias(_NOW))
+    gone = [each.filter(cdc.getField("op") == "d").select(_lsn(), _key(keys)) for each in (changes, stored)]
+    return new.join(gone[0].union(gone[1]).dropDuplicates([_LSN]), _LSN)
+
+
+def _rows(rows: DataFrame, keys: Sequence[str], told: Mapping[str, str]) -> DataFrame:
+    """What rows have of the values that may be missing, each in a struct: null is a value too."""
+    values = (_known(name, missing).alias(_OLD + name) for name, missing in told.items())
+    is_there = ~F.col(CDC).getField("op").isin("d", "t")
+    return rows.filter(is_there).select(_key(keys), F.struct(*position()).alias(_PLACE), *values)
+
+
+def _known(name: str, told: str) -> Column:
+    value = F.col(quoted(name))
+    return F.when(~is_missing(told) | value.isNotNull(), F.struct(value.alias("value")))
+
+
+def _newest(name: str) -> Column:
+    old = F.col(quoted(_OLD + name))
+    return F.max_by(old, F.when(old.isNotNull(), F.col(_PLACE))).alias(_OLD + name)
+
+
+def _cell(name: str, told: Mapping[str, str]) -> Column:
+    if name == CDC:
+        found = (F.when(F.col(quoted(_OLD + each)).isNotNull(), F.lit(missing)) for each, missing in told.items())
+        left = F.array_except(F.col(CDC).getField("unavailable"), F.array_compact(F.array(*found)))
+        return F.col(CDC).withField("unavailable", left).alias(CDC)
+    if name not in told:
+        return F.col(quoted(name))
+    old = F.col(quoted(_OLD + name))
+    is_filled = is_missing(told[name]) & old.isNotNull()
+    return F.when(is_filled, old.getField("value")).otherwise(F.col(quoted(name))).alias(name)
+
+
+def _lsn() -> Column:
+    return F.col(CDC).getField("lsn").alias(_LSN)
+
+
+def _key(keys: Sequence[str]) -> Column:
+    return F.struct(*map(quoted, keys)).alias(_OLD_KEY)
+
+
+def _origin() -> Column:
+    return F.struct(*(F.col(CDC).getField(name).alias(name) for name in ("partition", "offset")))
