@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from penstock.errors import PenstockError, QueryFailed
 from penstock.pipelines.spec import Part
 from penstock.spark import transforms
+from penstock.spark.changes.following import following
 from penstock.spark.transforms import Transform
 
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -103,7 +104,7 @@ class PythonTransform(TransformConfig):
                 )
             return result
 
-        return transform
+        return following(transform)
 
 
 TRANSFORMS: Mapping[str, type[TransformConfig]] = {

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
+from penstock.spark.changes.following import chosen, following
+from penstock.spark.debezium.shape_rows import CDC
+
 Transform = Callable[[DataFrame], DataFrame]
 
 SOURCE = "source"
@@ -24,17 +27,17 @@ def sql(query: str) -> Transform:
             rows.createOrReplaceTempView(SOURCE)
             return rows.sparkSession.sql(query)
 
-    return transform
+    return following(transform)
 
 
 def keep(condition: str) -> Transform:
-    """The rows for which a condition of SQL holds."""
-    return lambda rows: rows.filter(condition)
+    """The rows for which a condition of SQL holds; of changes, those that make the table of these rows."""
+    return lambda rows: chosen(rows, condition) if CDC in rows.columns else rows.filter(condition)
 
 
 def select(expressions: Sequence[str]) -> Transform:
     """These columns or expressions of SQL."""
-    return lambda rows: rows.selectExpr(*expressions)
+    return following(lambda rows: rows.selectExpr(*expressions))
 
 
 def drop(columns: Sequence[str]) -> Transform:
@@ -44,7 +47,7 @@ def drop(columns: Sequence[str]) -> Transform:
 
 def rename(names: Mapping[str, str]) -> Transform:
     """The columns under other names, given as old to new."""
-    return lambda rows: rows.withColumnsRenamed(dict(names))
+    return following(lambda rows: rows.withColumnsRenamed(dict(names)))
 
 
 def chain(transforms: Sequence[Transform]) -> Transform:

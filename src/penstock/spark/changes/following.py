@@ -1,0 +1,112 @@
+"""Transforms of changes: what is told of each change beside its row has to fit the rows that come out.
+
+A key under another name is still the key. A value that was not sent again leaves every column unknown that is made of
+it. A filter makes the changes of another table: the one that has only the rows for which its condition holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.spark.changes.batch import is_missing
+from penstock.spark.changes.lineage import Made, made_of, read_by
+from penstock.spark.debezium.columns import apart_from
+from penstock.spark.debezium.shape_rows import CDC
+from penstock.spark.decoding import KAFKA, quoted
+
+_HOLDS = "_holds"
+_FREE = (CDC, KAFKA)
+
+
+def following(transform: Callable[[DataFrame], DataFrame]) -> Callable[[DataFrame], DataFrame]:
+    """The transform, after which keys and missing values are told by the columns that have them then."""
+    known: dict[str, Mapping[str, Made]] = {}
+
+    def followed(rows: DataFrame) -> DataFrame:
+        result = transform(rows)
+        if CDC not in rows.columns or CDC not in result.columns:
+            return result
+        columns = rows.schema.json()
+        # To look through a plan costs more than a small batch, and columns seldom change.
+        if columns not in known:
+            known[columns] = made_of(result, rows)
+        return _told_anew(result, rows.schema, known[columns])
+
+    return followed
+
+
+def _told_anew(result: DataFrame, before: T.StructType, made: Mapping[str, Made]) -> DataFrame:
+    others = {name: each for name, each in made.items() if name not in _FREE and each.sources != {name}}
+    if not others:
+        return result
+    own = [name for name, each in made.items() if each.sources == {name}]
+    copies = {next(iter(each.sources)): name for name, each in others.items() if each.is_copy}
+    names = {old: name for old, name in copies.items() if old not in own}
+    return result.withColumn(CDC, _renamed(names, _missing(own, others, before)))
+
+
+def _renamed(names: Mapping[str, str], unavailable: Column) -> Column:
+    cdc = F.col(CDC)
+    if not names:
+        return cdc.withField("unavailable", unavailable)
+    anew = F.create_map(*(F.lit(text) for pair in names.items() for text in pair))
+
+    def renamed(name: Column) -> Column:
+        return F.coalesce(F.try_element_at(anew, name), name)
+
+    return (
+        cdc.withField("keys", F.transform(cdc.getField("keys"), renamed))
+        .withField("unavailable", unavailable)
+        .withField("outside", F.transform_keys(cdc.getField("outside"), lambda name, _: renamed(name)))
+    )
+
+
+def _missing(own: list[str], others: Mapping[str, Made], before: T.StructType) -> Column:
+    """The names of the columns that are not known, where some are not."""
+    told = F.col(CDC).getField("unavailable")
+    kinds = {field.name: field.dataType for field in before.fields}
+    still = F.array_intersect(told, F.array(*map(F.lit, own)).cast("array<string>"))
+    found = [F.when(F.arrays_overlap(told, _names_of(each, kinds)), F.lit(name)) for name, each in others.items()]
+    return F.when(told.isNotNull(), F.concat(still, F.array_compact(F.array(*found).cast("array<string>"))))
+
+
+def _names_of(made: Made, kinds: Mapping[str, T.DataType]) -> Column:
+    """The names under which a column's sources may be told to be missing."""
+    names = {*made.sources, *(apart_from(name, kinds[name]) for name in made.sources)}
+    return F.array(*(F.lit(name) for name in sorted(filter(None, names)))).cast("array<string>")
+
+
+def chosen(rows: DataFrame, condition: str) -> DataFrame:
+    """The changes of the table that has only the rows for which a condition holds.
+
+    Deletions and truncates pass, since they tell keys at most. An update after which the condition does not hold is the
+    deletion of a row that may be there. One that does not tell what the condition looks at fails.
+    """
+    cdc, op = F.col(CDC), F.col(CDC).getField("op")
+    looked_at = sorted(read_by(condition, rows) - set(_FREE))
+    unknown = [F.when(is_missing(name), F.lit(name)) for name in looked_at]
+    failure = F.concat(F.lit("the filter needs a large value that was not sent again: "), F.concat_ws(", ", *unknown))
+    holds = F.when(op.isin("d", "t"), F.lit(True)).otherwise(F.coalesce(F.expr(condition), F.lit(False)))
+    known = F.when(F.concat_ws("", *unknown) != "", F.raise_error(failure).cast("boolean")).otherwise(holds)
+    kept = rows.withColumn(_HOLDS, known if looked_at else holds).filter(F.col(_HOLDS) | (op == "u"))
+    gone = cdc.withField("op", F.lit("d"))
+    for name in ("unavailable", "outside"):
+        gone = gone.withField(name, F.lit(None).cast(_kind_of(rows, name)))
+    told = F.when(F.col(_HOLDS), cdc).otherwise(gone).alias(CDC)
+    return kept.select(*(told if name == CDC else _cell(name) for name in rows.columns))
+
+
+def _cell(name: str) -> Column:
+    value = F.col(quoted(name))
+    is_key = F.array_contains(F.col(CDC).getField("keys"), name)
+    return value if name == KAFKA else F.when(F.col(_HOLDS) | is_key, value).alias(name)
+
+
+def _kind_of(rows: DataFrame, name: str) -> T.DataType:
+    told = rows.schema[CDC].dataType
+    assert isinstance(told, T.StructType)  # noqa: S101 - it is the column that tells of changes
+    return told[name].dataType

@@ -1,0 +1,84 @@
+"""What the columns that a transform gives are made of, told by Spark's own plan of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+Plan = Any
+"""One of Spark's logical plans, an object of Java."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A column: the columns it is made of, and whether it is one of them as it was, if under another name."""
+
+    sources: frozenset[str]
+    is_copy: bool
+
+
+def made_of(result: DataFrame, rows: DataFrame) -> Mapping[str, Made]:
+    """What each column of the result is made of, by name, where the result was made of the rows."""
+    found = _Definitions({_id(each): each.name() for each in _each(_plan(rows).output())})
+    found.read(_plan(result))
+    return {each.name(): found.made(_id(each)) for each in _each(_plan(result).output())}
+
+
+def read_by(condition: str, rows: DataFrame) -> frozenset[str]:
+    """The columns that a condition of SQL looks at."""
+    plan = _plan(rows.filter(condition))
+    while _kind(plan) != "Filter":  # a column that is dropped can be looked at, and is left out above the filter
+        plan = plan.children().head()
+    return frozenset(each.name() for each in _each(plan.condition().references().toSeq()))
+
+
+@dataclass
+class _Definitions:
+    """The attributes of a plan that are defined in it, each by what it refers to; the rows' own are known by name."""
+
+    given: Mapping[int, str]
+    defined: dict[int, tuple[frozenset[int], bool]] = field(default_factory=dict)
+
+    def read(self, plan: Plan) -> None:
+        if {_id(each) for each in _each(plan.output())} == self.given.keys():
+            return
+        for expression in _each(plan.expressions()):
+            if _kind(expression) == "Alias":
+                is_copy = _kind(expression.child()) == "AttributeReference"
+                self.defined[_id(expression)] = _referred(expression), is_copy
+        if _kind(plan) == "Generate":
+            for each in _each(plan.generatorOutput()):
+                self.defined[_id(each)] = _referred(plan.generator()), False
+        for child in _each(plan.children()):
+            self.read(child)
+
+    def made(self, attribute: int) -> Made:
+        if attribute in self.given:
+            return Made(frozenset({self.given[attribute]}), is_copy=True)
+        referred, is_copy = self.defined.get(attribute, (frozenset(), False))
+        parts = [self.made(each) for each in referred]
+        sources = frozenset[str]().union(*(part.sources for part in parts))
+        return Made(sources, is_copy and all(part.is_copy for part in parts))
+
+
+def _plan(rows: DataFrame) -> Plan:
+    return rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark has no public way to plans
+
+
+def _each(sequence: Any) -> Iterator[Any]:  # noqa: ANN401 - one of Scala's
+    return (sequence.apply(index) for index in range(sequence.size()))
+
+
+def _id(attribute: Any) -> int:  # noqa: ANN401 - one of Spark's attributes
+    return int(attribute.exprId().id())
+
+
+def _kind(node: Any) -> str:  # noqa: ANN401 - a plan, or an expression
+    return str(node.getClass().getSimpleName())
+
+
+def _referred(expression: Any) -> frozenset[int]:  # noqa: ANN401 - one of Spark's expressions
+    return frozenset(_id(each) for each in _each(expression.references().toSeq()))
