@@ -102,6 +102,13 @@ def test_values_that_are_made_of_one_that_was_not_sent_again_stay(mirror: Change
     assert mirror.rows("number", "called", "loud", "memo", order="number") == [(1, "Ada L.", "LARGE", "large")]
 
 
+def test_a_large_value_that_is_dropped_is_not_missed_under_a_new_key(mirror: Changes) -> None:
+    mirror.transform = drop(["note"])
+    mirror.write(change("c", 1, "Ada", lsn=10, note="large"))
+    mirror.write(change("d", 1, lsn=20), change("c", 2, "Ada", lsn=20, unavailable=["note"]))
+    assert names(mirror) == [(2, "Ada")]
+
+
 def test_rows_without_their_key_are_refused(mirror: Changes) -> None:
     mirror.transform = drop(["id"])
     with pytest.raises(QueryFailed, match="no column id, which is of their key"):

@@ -96,16 +96,17 @@ def facts_of(changes: DataFrame) -> Facts:
     [found] = changes.agg(*(column.alias(name) for name, column in _looked_for().items())).collect()
     keys, others = (tuple(found[name] or ()) for name in ("last_keys", "first_keys"))
     first, last_delete = (tuple(found[name] or (0, 0)) for name in ("first", "last_delete"))
+    unavailable = (frozenset(found["unavailable"] or ()) & set(changes.columns)) - set(keys)
     return Facts(
         found["changes"],
         keys,
-        (frozenset(found["unavailable"] or ()) & set(changes.columns)) - set(keys),
+        unavailable,
         found["truncated"],
         found["deletes"],
         first,
         last_delete,
         lifts=bool(found["snapshots"] and found["without_commit"]),
-        moves=bool(found["moved"]),
+        moves=bool(found["moved"] and unavailable),
         has_one_key=keys == others,
     )
 
