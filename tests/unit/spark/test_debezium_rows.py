@@ -165,6 +165,19 @@ def test_a_change_carries_its_position_and_its_key(from_json: list[dict[str, Any
     assert (delete["id"], delete["_cdc"]["at"]) == (2, "2026-11-16T01:57:14.465Z")
 
 
+def test_positions_in_files_of_a_log_grow_from_file_to_file(spark: SparkSession) -> None:
+    places = [("binlog.000003", 5000), ("binlog.000004", 157), ("binlog.000004", 2**32 - 1), ("binlog.000010", 4)]
+    kinds = {"file": "string", "pos": "int64"}
+    source = {"field": "source", "type": "struct", "fields": [{"field": name, "type": kinds[name]} for name in kinds]}
+    fields = [{"field": "after", **shape_of({"id": 0})}, {"field": "op", "type": "string"}, source]
+    changes = [{"after": {"id": 1}, "op": "u", "source": {"file": file, "pos": pos}} for file, pos in places]
+    pairs: list[Pair] = [(None, wrapped({"type": "struct", "fields": fields}, change)) for change in changes]
+    told = [(row["_cdc"]["commit"], row["_cdc"]["lsn"]) for row in decode(spark, DebeziumRows(MemoryRegistry()), pairs)]
+    assert told == sorted(told)
+    assert [lsn for _, lsn in told] == sorted(lsn for _, lsn in told)
+    assert len({commit for commit, _ in told}) == 3
+
+
 def test_a_truncate_is_a_row_of_nothing_and_what_is_no_change_is_none(from_json: list[dict[str, Any]]) -> None:
     truncate = of(from_json, op="t")
     assert set(truncate) == {"_cdc", "offset"}

@@ -36,6 +36,8 @@ CDC_TYPE: Final = struct_of(
     }
 )
 _OPERATIONS: Final = ("r", "c", "u", "d", "t")
+_LARGEST_FILE: Final = 2**32
+"""Positions within a file of MySQL's log are lower."""
 _WITH_ROW: Final = ("r", "c", "u")
 
 
@@ -134,7 +136,7 @@ class ShapeRows:
             "at": F.timestamp_micros(F.coalesce(self._source("ts_us"), self._source("ts_ms") * 1000)),
             "snapshot": F.coalesce(self._source("snapshot"), F.lit("false")) != "false",
             "commit": self._commit(),
-            "lsn": F.coalesce(self._source("lsn"), self._source("pos")),
+            "lsn": F.coalesce(self._source("lsn"), self._file() + self._source("pos"), self._source("pos")),
             "row": self._source("row"),
             "tx": F.coalesce(self._source("txId").cast("string"), self._part("transaction").getField("id")),
             "tx_order": self._part("transaction").getField("total_order"),
@@ -148,12 +150,16 @@ class ShapeRows:
         return self.shape.source_part(F.col(self.read_column), name)
 
     def _commit(self) -> Column:
-        """The position of the commit before the change's own, or the number of the log's file."""
+        """The position of the commit before the change's own, or that of the log's file."""
         sequence = self._source("sequence")
         # `["24023128","24023280"]`, or null in the first place: to parse it as JSON would cost ten times as much.
         last = F.when(sequence.startswith('["'), F.substring_index(F.substring_index(sequence, '"', 2), '"', -1))
-        file = F.regexp_extract(self._source("file"), r"(\d+)$", 1)
-        return F.coalesce(last.try_cast("bigint"), file.try_cast("bigint"))
+        return F.coalesce(last.try_cast("bigint"), self._file())
+
+    def _file(self) -> Column:
+        """Where a file of the log begins if positions begin anew in each: above all those of the file before."""
+        number = F.regexp_extract(self._source("file"), r"(\d+)$", 1).try_cast("bigint")
+        return number * _LARGEST_FILE
 
     def _unavailable(self) -> Column:
         """The names of the columns whose values were not sent again; null if all were, which is nearly always."""
