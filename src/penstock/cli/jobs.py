@@ -105,9 +105,7 @@ def pause(job: JobArgument) -> None:
 
     Example: penstock jobs pause 1
     """
-    with Database(settings()) as database, database.transaction() as connection:
-        found = set_active(connection, job, is_active=False)
-    out.print(f"paused job {found.job_id} {text(found.name)}")
+    _set_active(job, "paused", is_active=False)
 
 
 @app.command()
@@ -116,9 +114,13 @@ def resume(job: JobArgument) -> None:
 
     Example: penstock jobs resume 1
     """
+    _set_active(job, "resumed", is_active=True)
+
+
+def _set_active(job: str, done: str, *, is_active: bool) -> None:
     with Database(settings()) as database, database.transaction() as connection:
-        found = set_active(connection, job, is_active=True)
-    out.print(f"resumed job {found.job_id} {text(found.name)}")
+        found = set_active(connection, job, is_active=is_active)
+    out.print(f"{done} job {found.job_id} {text(found.name)}")
 
 
 @app.command()

@@ -141,6 +141,13 @@ def refused_loads(path: str) -> dict[str, dict[str, object]]:
     }
 
 
+def assert_told_why(letters: list[str], path: str) -> None:
+    reasons = ["not with 0x00 and a schema id", "dedupe_status is no valid Unicode", *refused_loads(path)]
+    assert [reason for reason in reasons if not any(reason in letter for letter in letters)] == []
+    assert sum("ZeroDivisionError" in letter for letter in letters) == 1
+    assert len(letters) == len(reasons) + 1
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("spark", "in_catalog")
 def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgoing_topics(
@@ -176,11 +183,8 @@ def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgo
         ran = run_command("jobs", "run")
     assert (ran.code, "broken.nowhere stopped" in ran.err) == (1, True), ran.err
     assert (committed(senders.settings, job, loads), committed(senders.settings, job, names)) == (11, 3)
-    reasons = ["not with 0x00 and a schema id", "dedupe_status is no valid Unicode", *refused_loads(path)]
     letters = dead_letters(senders.settings, f"{job}.dead")
-    assert [reason for reason in reasons if not any(reason in letter for letter in letters)] == []
-    assert sum("ZeroDivisionError" in letter for letter in letters) == 1
-    assert len(letters) == len(reasons) + 1
+    assert_told_why(letters, path)
     shown = json.loads(run_command("catalog", "show", urn, "--json").out)
     assert [field["path"] for field in shown["schemas"][0]["fields"]] == ["id", "page"]
     assert [load["partition_expr"] for load in shown["loads"]] == [f"2016/07/0{day}" for day in (4, 3, 2, 1)]
