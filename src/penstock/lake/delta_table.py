@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyarrow import dataset as ds
 from pyarrow import fs
 
 from penstock.errors import LakeUnavailable, TableUnreadable
@@ -45,10 +46,15 @@ class DeltaLakeTable:
     def rows(self, choose: Choose) -> Rows:
         """As the protocol says; a table with deletion vectors or renamed columns is read by its own library, once."""
         with self._readable():
-            if _ONLY_AS_STREAM & set(self._table.protocol().reader_features or ()):
-                return pa.RecordBatchReader.from_stream(self._table.scan(choose(self.schema().names)))
-            system = fs.SubTreeFileSystem(self._store.full(self.name), self._store.system)
-            return self._table.to_pyarrow_dataset(filesystem=system)
+            if not _ONLY_AS_STREAM & set(self._table.protocol().reader_features or ()):
+                # The library reads the files' ranges as dates of Python, which has none before year 1 or after 9999.
+                with suppress(ValueError):
+                    return self._dataset()
+            return pa.RecordBatchReader.from_stream(self._table.scan(choose(self.schema().names)))
+
+    def _dataset(self) -> ds.Dataset:
+        system = fs.SubTreeFileSystem(self._store.full(self.name), self._store.system)
+        return self._table.to_pyarrow_dataset(filesystem=system)
 
     def summary(self) -> Summary:
         """As the protocol says."""

@@ -23,6 +23,7 @@ from penstock.kafka.topic_state import list_topics
 from penstock.lake.lake import Lake as Lakehouse
 from penstock.pipelines.verify.compare import verify
 from tests.cdc_fixtures import MakeDatabase, run
+from tests.lake_queries import read_delta
 from tests.pipeline_files import PipelineFiles, lake_sink
 
 SHOP = (
@@ -127,6 +128,8 @@ def test_a_database_is_in_the_lake_as_it_is_now_and_as_it_came(
     assert lake.run(file) == {}
     assert lake.table("shop/customers", CUSTOMERS) == expected
     assert lake.table("log/customers", "count(*)") == [(len(ops),)]
+    # A log is plain files for readers that know no deletion vectors, too.
+    assert len(read_delta(f"{lake.settings.lake}/log/customers")) == len(ops)
 
     mirror = partial(Lakehouse(lake.settings).table, "shop/customers")
     verdict = verify(url, TableName("public", "customers"), mirror, patience=5)

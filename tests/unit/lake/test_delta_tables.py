@@ -52,6 +52,13 @@ def test_columns_that_came_later_are_null_in_older_rows(tmp_path: Path, answer: 
     assert answer("SELECT id, more FROM events ORDER BY id") == [(1, None), (2, "x")]
 
 
+@pytest.mark.parametrize("days", [5_000_000, -1_000_000])
+def test_dates_beyond_those_of_python_are_read(tmp_path: Path, answer: Ask, days: int) -> None:
+    rows = pa.table({"id": [1], "day": pa.array([days], pa.int32()).cast(pa.date32())})
+    write_deltalake(str(tmp_path / "events"), rows)
+    assert answer("SELECT id, day > '2000-01-01' FROM events") == [(1, days > 0)]
+
+
 def test_two_delta_tables_are_joined_in_one_question(tmp_path: Path, answer: Ask) -> None:
     write(tmp_path / "events", [1, 2])
     write(tmp_path / "orders", [2, 3])

@@ -18,7 +18,7 @@ class ChangeLogSink(DeltaSink):
 
     def __init__(self, session: SparkSession, table: LakeTable, query: str) -> None:
         super().__init__(session, table, query)
-        self._changes = ChangeTable(session, table)
+        self._changes = ChangeTable(session, table, is_merged=False)
 
     def check(self, schema: T.StructType) -> None:
         """As the protocol says: changes of any columns find room."""

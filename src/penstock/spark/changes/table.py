@@ -30,10 +30,8 @@ from penstock.spark.lake.table import LakeTable
 _TRIES: Final = 5
 _MOST_INDEXED: Final = 32
 _log = logging.getLogger(__name__)
-_PROPERTIES: Final[Mapping[str, str]] = {
-    "delta.enableDeletionVectors": "true",
-    "delta.feature.timestampNtz": "supported",
-}
+_PROPERTIES: Final[Mapping[str, str]] = {"delta.feature.timestampNtz": "supported"}
+_MERGED_PROPERTIES: Final[Mapping[str, str]] = {"delta.enableDeletionVectors": "true"}
 
 
 @dataclass(frozen=True)
@@ -74,11 +72,16 @@ def _leaves(kind: T.DataType) -> int:
 
 
 class ChangeTable:
-    """One table, and the columns that it has."""
+    """One table, and the columns that it has.
 
-    def __init__(self, session: SparkSession, table: LakeTable) -> None:
+    One that `is_merged` into marks changed rows beside its files; the files of any other hold what the table holds, so
+    that readers can go by their ranges and need not read them all.
+    """
+
+    def __init__(self, session: SparkSession, table: LakeTable, *, is_merged: bool = True) -> None:
         self._files = files_at(table.lake, session)
         self._columns: T.StructType | None = None
+        self._properties = {**_PROPERTIES, **(_MERGED_PROPERTIES if is_merged else {})}
         self.table = table
         self.path = delta_path(table)
 
@@ -127,7 +130,7 @@ class ChangeTable:
         columns = ", ".join(
             f"{quoted(field.name)} {nullable(field.dataType).simpleString()}" for field in schema.fields
         )
-        found = {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": str(own_columns(schema))}
+        found = {**self._properties, "delta.dataSkippingNumIndexedCols": str(own_columns(schema))}
         properties = ", ".join(f"'{name}' = '{value}'" for name, value in found.items())
         # What a driver left that was killed in the first commit would stand in the way of this one.
         self._files.remove(log_path(self.table.path))
