@@ -63,6 +63,7 @@ def test_a_database_is_captured_looked_at_and_let_go(run_command: RunCommand, sh
     assert run(shop, "SELECT * FROM pg_publication") == []
 
 
+@pytest.mark.timeout(400)
 def test_a_capture_that_was_removed_begins_with_a_snapshot_when_it_is_added_again(
     run_command: RunCommand, make_database: MakeDatabase, capturing: Settings, capture_name: str
 ) -> None:
