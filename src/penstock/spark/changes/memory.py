@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.spark.changes.batch import Facts
+from penstock.spark.changes.noted import forget_noted, note
 from penstock.spark.changes.order import Place, position
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
@@ -61,9 +62,8 @@ class DeleteMemory:
         self._add(all_rows, (lsn, lsn))
 
     def _add(self, deleted: DataFrame, newest: Place) -> None:
-        noted = deleted.withColumn("noted_at", F.current_timestamp()).coalesce(1)
         before = self._newest(deleted.sparkSession)
-        noted.write.format("delta").mode("append").save(self._path)
+        note(deleted, self._path)
         self._is_there, self._newest_place = True, max(before, newest)
         if time.monotonic() - self._forgot_at > _FORGET_SECONDS:
             self.forget(deleted.sparkSession)
@@ -97,8 +97,7 @@ class DeleteMemory:
         """Drop what is older than a replay can be."""
         self._forgot_at = time.monotonic()
         if self._exists():
-            kept = f"current_timestamp() - INTERVAL {self._days} DAYS"
-            session.sql(f"DELETE FROM delta.`{self._path}` WHERE noted_at < {kept}")  # noqa: S608 - a path of ours
+            forget_noted(session, self._path, self._days)
 
     def _exists(self) -> bool:
         if self._is_there is None:

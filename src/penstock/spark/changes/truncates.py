@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.spark.changes.batch import Facts
+from penstock.spark.changes.noted import forget_noted, note
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.delta_log import is_delta_table
@@ -52,8 +53,7 @@ class TruncateMemory:
     def _note(self, truncates: DataFrame, known: set[int]) -> None:
         new = {row[0] for row in truncates.select(LSN).collect()} - known
         if new:
-            noted = truncates.filter(F.col(LSN).isin(*new)).withColumn("noted_at", F.current_timestamp())
-            noted.coalesce(1).write.format("delta").mode("append").save(self._path)
+            note(truncates.filter(F.col(LSN).isin(*new)), self._path)
             known |= new
 
     def _known(self, session: SparkSession) -> set[int]:
@@ -68,5 +68,4 @@ class TruncateMemory:
     def forget(self, session: SparkSession) -> None:
         """Drop what is older than a replay can be."""
         if is_delta_table(self._files, self._path):
-            kept = f"current_timestamp() - INTERVAL {self._days} DAYS"
-            session.sql(f"DELETE FROM delta.`{self._path}` WHERE noted_at < {kept}")  # noqa: S608 - a path of ours
+            forget_noted(session, self._path, self._days)
