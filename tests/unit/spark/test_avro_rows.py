@@ -11,9 +11,9 @@ from penstock.errors import SchemaError
 from penstock.schemas import AvroCodec, IdWidth, MemoryRegistry, Schema
 from penstock.schemas.wire import header
 from penstock.spark.avro.rows import AvroRows
-from penstock.spark.avro.writers import FORGET_SECONDS
 from penstock.spark.decoding import PROBLEM
 from penstock.spark.failures import UnknownSchemas, spark_failures
+from penstock.spark.learnt import ASK_AGAIN_SECONDS
 
 FIRST = Schema.from_text("""{"type": "record", "name": "Count", "fields": [
   {"name": "count", "type": "int"}]}""")
@@ -121,11 +121,11 @@ def test_a_schema_that_is_registered_late_is_found_once_its_id_is_due_again(
     late = encoded(elsewhere, SECOND, {"count": 2, "note": "two"})
     decoder = AvroRows(spark, registry, subjects=["count-value"])
     clock = 0.0
-    monkeypatch.setattr("penstock.spark.avro.writers.time", SimpleNamespace(monotonic=lambda: clock))
+    monkeypatch.setattr("penstock.spark.learnt.time", SimpleNamespace(monotonic=lambda: clock))
     assert decode(spark, decoder, [late])[0][1][0] == "schema.not_found"
     registry.register("count-value", SECOND)
     assert decode(spark, decoder, [late])[0][1][0] == "schema.not_found"
-    clock += FORGET_SECONDS
+    clock += ASK_AGAIN_SECONDS
     assert decode(spark, decoder, [late]) == [({"count": 2, "note": "two"}, None)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
+from penstock.errors import SchemaNotFound
 from penstock.schemas import MemoryRegistry, Schema
 from penstock.spark.debezium.columns import apart, united, wider
 from penstock.spark.debezium.rows import DebeziumRows
 from penstock.spark.debezium.shapes import ShapeReader
 from penstock.spark.decoding import PROBLEM
 from penstock.spark.failures import UnknownSchemas, spark_failures
+from penstock.spark.learnt import ASK_AGAIN_SECONDS
 
 pytestmark = pytest.mark.timeout(300)
 CAPTURED = Path(__file__).parents[2] / "fixtures" / "debezium"
@@ -34,6 +37,17 @@ class CapturedRegistry(MemoryRegistry):
 
     def by_id(self, schema_id: object) -> Schema:
         return Schema.from_registry(json.dumps(captured("avro")["schemas"][str(schema_id)]))
+
+
+class LateRegistry(CapturedRegistry):
+    """A registry that the schemas reach after the first messages."""
+
+    is_late = True
+
+    def by_id(self, schema_id: object) -> Schema:
+        if self.is_late:
+            raise SchemaNotFound(f"the registry has no schema with the id {schema_id}")
+        return super().by_id(schema_id)
 
 
 def captured(name: str) -> Any:
@@ -189,11 +203,30 @@ def test_unknown_operations_and_what_is_not_of_debezium_are_refused(from_json: l
     assert from_json[-1]["problem"]["code"] == "record.undecodable"
 
 
-def test_avro_is_read_by_the_writers_of_each_message(spark: SparkSession) -> None:
-    pairs: list[Pair] = [
+def avro_messages() -> list[Pair]:
+    return [
         tuple(None if part is None else base64.b64decode(part) for part in (message["key"], message["value"]))  # type: ignore[misc] - a pair of two
         for message in captured("avro")["messages"]
     ]
+
+
+def test_a_schema_that_is_registered_late_is_found_once_its_id_is_due_again(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry, pairs = LateRegistry(), avro_messages()[:1]
+    decoder = DebeziumRows(registry)
+    clock = 0.0
+    monkeypatch.setattr("penstock.spark.learnt.time", SimpleNamespace(monotonic=lambda: clock))
+    assert decode(spark, decoder, pairs)[0]["problem"]["code"] == "schema.not_found"
+    registry.is_late = False
+    assert decode(spark, decoder, pairs)[0]["problem"]["code"] == "schema.not_found"
+    clock += ASK_AGAIN_SECONDS
+    [row] = decode(spark, decoder, pairs)
+    assert (row["id"], row.get("problem")) == (6, None)
+
+
+def test_avro_is_read_by_the_writers_of_each_message(spark: SparkSession) -> None:
+    pairs = avro_messages()
     damaged = (pairs[0][0], pairs[0][1][:-3] if pairs[0][1] else None)
     rows = decode(spark, DebeziumRows(CapturedRegistry()), [*pairs, damaged])
     assert [row["_cdc"]["op"] for row in rows[:-1]].count("r") == 5

@@ -20,6 +20,7 @@ from penstock.spark.avro.marked import is_whole, marked_record
 from penstock.spark.avro.writers import Writer, Writers, newest, readable
 from penstock.spark.decoding import MOST_STRANGE, PARSED, PROBLEM, problem
 from penstock.spark.failures import UNKNOWN_SCHEMA
+from penstock.spark.learnt import Cached
 
 _INT, _LONG, _UUID = IdWidth.INT.body, IdWidth.LONG.body, IdWidth.UUID.body
 _SHOWN: Final = 24
@@ -48,7 +49,7 @@ class AvroRows:
         self._named_reader = reader
         self._writers = Writers(registry, widths)
         self._reader = reader or newest(registry, subjects)
-        self._plan: _Plan | None = None
+        self._plan = Cached(self._make_plan)
         _record(self._reader)
 
     @property
@@ -65,20 +66,21 @@ class AvroRows:
 
     def decode(self, messages: DataFrame) -> DataFrame:
         """As the protocol says."""
-        if self._writers.is_due():
-            self._plan = None
-        plan = self._planned()
+        if self._writers.unknown.forget_due():
+            self._plan.drop()
+        plan = self._plan.get()
         return messages.select("*", plan.parsed).select("*", plan.problem)
 
     def fields(self) -> Sequence[Column]:
         """As the protocol says."""
-        return self._planned().fields
+        return self._plan.get().fields
 
     def learn(self, messages: DataFrame) -> None:
         """As the protocol says."""
-        self._plan = None
+        self._plan.drop()
+        self._writers.unknown.forget_due()
         value = F.col("value")
-        seen = [*self._writers.known, *self._writers.unknown()]
+        seen = [*self._writers.known, *self._writers.unknown]
         strange = messages.filter(_claims_schema(value) & ~_begins_with(value, seen)).select("value")
         unknown = self._writers.learn(_distinct(strange, F.substring(value, 1, _INT)))
         if unknown:
@@ -89,10 +91,6 @@ class AvroRows:
             self._writers.note_unknown(self._writers.learn(_distinct(rest, longer)))
         if self._named_reader is None:
             self._reader = newest(self._writers.registry, self._subjects)
-
-    def _planned(self) -> _Plan:
-        plan = self._plan = self._plan or self._make_plan()
-        return plan
 
     def _make_plan(self) -> _Plan:
         value = F.col("value")
@@ -123,7 +121,7 @@ class AvroRows:
             said = F.concat(F.lit(f"{reason} [{writer.framed}: "), _shown(value), F.lit("]"))
             found = found.when(_begins_with(value, [writer.header]), problem(code, said))
         said = F.concat(F.lit("the registry does not know the schema id: "), _shown(value))
-        found = found.when(_begins_with(value, self._writers.unknown()), problem(SchemaNotFound.code, said))
+        found = found.when(_begins_with(value, self._writers.unknown), problem(SchemaNotFound.code, said))
         return found.otherwise(F.raise_error(F.concat(F.lit(f"{UNKNOWN_SCHEMA} "), _shown(value))))
 
     def _reason(self, writer: Writer) -> tuple[str, str]:
@@ -142,7 +140,7 @@ class AvroRows:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The columns that decode; they take longer to make than a small batch does, so they are kept.
+    """The columns that decode.
 
     They hold until something is learnt, or until an id that the registry did not know is due to be asked for again.
     """

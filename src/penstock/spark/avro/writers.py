@@ -5,7 +5,6 @@ Messages with ids of 4, 8 and 16 bytes may stand side by side; `schemas.wire` sa
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -14,12 +13,10 @@ from penstock.errors import RecordUndecodable, SchemaError, SchemaNotFound
 from penstock.schemas import IdWidth, Schema, SchemaRegistry
 from penstock.schemas.avro.misreading import misreadings
 from penstock.schemas.wire import Framed, candidates
+from penstock.spark.learnt import Unknown
 
 MOST_IDS = 10_000
 """How many ids that nobody knows one batch may have: more of them speak of messages that are not Avro."""
-
-FORGET_SECONDS = 60.0
-"""For how long an id that the registry does not know is not asked for again."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +39,13 @@ class Writers:
     registry: SchemaRegistry
     widths: Collection[IdWidth] = tuple(IdWidth)
     _known: dict[bytes, Writer] = field(default_factory=dict)
-    _unknown: dict[bytes, float] = field(default_factory=dict)
+    unknown: Unknown[bytes] = field(default_factory=Unknown)
+    """The first bytes of messages whose id the registry did not know when it was last asked."""
 
     @property
     def known(self) -> Mapping[bytes, Writer]:
         """The writers by header."""
         return MappingProxyType(self._known)
-
-    def unknown(self) -> tuple[bytes, ...]:
-        """The first bytes of messages whose id the registry did not know when it was last asked."""
-        now = time.monotonic()
-        self._unknown = {start: until for start, until in self._unknown.items() if until > now}
-        return tuple(self._unknown)
-
-    def is_due(self) -> bool:
-        """Whether it is time to ask again for an id that the registry did not know."""
-        now = time.monotonic()
-        return any(until <= now for until in self._unknown.values())
 
     def learn(self, beginnings: Iterable[bytes]) -> list[bytes]:
         """Find out about messages by their first bytes; gives back those whose id the registry does not know."""
@@ -66,11 +53,10 @@ class Writers:
 
     def note_unknown(self, beginnings: Iterable[bytes]) -> None:
         """Remember that the registry does not know these; refuses so many that the messages cannot be Avro."""
-        until = time.monotonic() + FORGET_SECONDS
-        self._unknown.update((beginning, until) for beginning in beginnings)
-        if len(self._unknown) > MOST_IDS:
+        self.unknown.note(beginnings)
+        if len(self.unknown) > MOST_IDS:
             raise RecordUndecodable(
-                f"the registry does not know {len(self._unknown):,} schema ids of one batch",
+                f"the registry does not know {len(self.unknown):,} schema ids of one batch",
                 hint="is the topic Avro, and the registry the right one? `format: raw` reads any bytes",
             )
 

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.errors import RecordUndecodable, SchemaError, Terminal
+from penstock.errors import RecordUndecodable, SchemaError, SchemaNotFound, Terminal
 from penstock.schemas import SchemaRegistry
 from penstock.spark.debezium.columns import united
 from penstock.spark.debezium.shape_rows import CDC, CDC_TYPE, ShapeRows
@@ -18,6 +18,7 @@ from penstock.spark.debezium.shapes import Shape, ShapeReader, fingerprint
 from penstock.spark.debezium.values import PLACEHOLDER
 from penstock.spark.decoding import MESSAGE_COLUMNS, MOST_STRANGE, PARSED, PROBLEM, problem
 from penstock.spark.failures import UNKNOWN_SCHEMA
+from penstock.spark.learnt import Cached, Unknown
 
 _PRINT: Final = "_print"
 _MOST_SHAPES: Final = 1_000
@@ -28,6 +29,7 @@ class DebeziumRows:
 
     A change gives a row, also a truncate, whose columns are all null; one that cannot be read has a problem. Messages
     that are no changes are left out: tombstones, heartbeats, and records of transactions and logical messages.
+    Those of a schema that the registry does not know are refused for a minute, and then taken for new ones again.
     """
 
     def __init__(
@@ -40,7 +42,8 @@ class DebeziumRows:
         self._prints: dict[int, int] = {}
         self._no_changes: set[int] = set()
         self._hopeless: dict[int, Terminal] = {}
-        self._plan: _Plan | None = None
+        self._unknown: Unknown[int] = Unknown()
+        self._plan = Cached(self._make_plan)
 
     @property
     def schema(self) -> T.StructType:
@@ -49,14 +52,17 @@ class DebeziumRows:
 
     def decode(self, messages: DataFrame) -> DataFrame:
         """As the protocol says."""
-        plan = self._planned()
+        for number in self._unknown.forget_due():
+            del self._hopeless[number]
+            self._plan.drop()
+        plan = self._plan.get()
         printed = messages.select("*", plan.print)
         read = printed.filter(plan.is_change).select("*", *plan.reads)
         return read.select("*", *plan.images).select(*MESSAGE_COLUMNS, plan.parsed, plan.problem)
 
     def fields(self) -> Sequence[Column]:
         """As the protocol says."""
-        return self._planned().fields
+        return self._plan.get().fields
 
     def learn(self, messages: DataFrame) -> None:
         """As the protocol says."""
@@ -71,12 +77,14 @@ class DebeziumRows:
             raise RecordUndecodable("very many messages are no changes of Debezium", hint="is the topic Debezium's?")
 
     def _learn(self, number: int, key: bytes | None, value: bytes) -> None:
-        self._plan = None
+        self._plan.drop()
         try:
             shape = self._reader.shape(key, value)
             columns = ShapeRows(shape, 0, self._placeholder).columns()
         except (RecordUndecodable, SchemaError) as error:
             self._hopeless[number] = error
+            if isinstance(error, SchemaNotFound):
+                self._unknown.note([number])
             return
         if shape.row is None:
             self._no_changes.add(number)
@@ -98,10 +106,6 @@ class DebeziumRows:
 
     def _is_of(self, shape: ShapeRows) -> Column:
         return F.col(_PRINT).isin(*(number for number, index in self._prints.items() if index == shape.index))
-
-    def _planned(self) -> _Plan:
-        plan = self._plan = self._plan or self._make_plan()
-        return plan
 
     def _make_plan(self) -> _Plan:
         shapes = self._rows()
@@ -134,7 +138,7 @@ class DebeziumRows:
 class _Plan:
     """The columns that decode: to tell shapes apart, read each once, take the row's image, then row and problem.
 
-    They cost more to make than to run on a small batch, so they are kept until a shape is learnt.
+    They hold until a shape is learnt, or until a schema that the registry did not know is due to be asked for again.
     """
 
     print: Column
