@@ -35,7 +35,7 @@ def load_pipeline(file: YamlFile) -> PipelineSpec:
         found += error.problems
     wrong = file.with_others(found)
     if wrong:
-        raise ConfigError(sorted(wrong, key=_line))
+        raise ConfigError(wrong)
     return spec
 
 
@@ -90,8 +90,3 @@ def _problems_of(kind: Kind, plugin: Any, path: KeyPath, file: YamlFile) -> list
 
 def _dotted(path: KeyPath) -> str:
     return ".".join(map(str, path))
-
-
-def _line(problem: Problem) -> tuple[str, int, str]:
-    path, _, line = problem.place.rpartition(":")
-    return path, int(line) if line.isdigit() else 0, problem.message

@@ -12,7 +12,7 @@ import typer
 from penstock.cli.options import JsonOption, loaded_settings, settings
 from penstock.cli.output import counted, out, right, show_json, show_table, text
 from penstock.cli.run_files import file_environment
-from penstock.config.yaml_file import read_yaml
+from penstock.config.yaml_file import read_to_check
 from penstock.connect.captures import capture_status, database_url
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.postgres import TableName
@@ -79,7 +79,7 @@ def _by_pipeline(file: Path) -> Callable[[TableName], _Mirror]:
     from penstock.pipelines import mirrors  # noqa: PLC0415 - only who names a file needs what reads it
 
     loaded = loaded_settings()
-    declared = mirrors.declared_mirror(read_yaml(file, file_environment(loaded)))
+    declared = mirrors.declared_mirror(read_to_check(file, file_environment(loaded)))
 
     def place(table: TableName) -> _Mirror:
         found = declared.of(table)

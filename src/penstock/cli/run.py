@@ -9,7 +9,7 @@ import typer
 
 from penstock.cli.options import loaded_settings
 from penstock.cli.run_files import ActionOptions, DataOptions, SubmitTarget, file_environment, kind_of, read_files
-from penstock.errors import ConfigError, UsageError
+from penstock.errors import UsageError
 
 
 def run(
@@ -41,8 +41,6 @@ def run(
     for_actions = ActionOptions(check=check, metrics_port=metrics_port, dry_run=dry_run, max=max, events=events)
     for_data = DataOptions(check=check, print_submit=print_submit, metrics_port=metrics_port)
     kind = kind_of(found)
-    if wrong and kind == "data":
-        raise ConfigError(wrong)
     if kind == "action":
         _refuse(print_submit is not None, "--print-submit", "data pipelines")
         from penstock.cli import run_actions  # noqa: PLC0415 - actions start without the weight of Spark
@@ -51,7 +49,7 @@ def run(
     _refuse(dry_run or max is not None or events is not None, "--dry-run, --max and --events", "actions")
     from penstock.cli import run_data  # noqa: PLC0415 - as above
 
-    raise typer.Exit(run_data.run(found, for_data))
+    raise typer.Exit(run_data.run(found, wrong, for_data))
 
 
 def _refuse(given: bool, options: str, kind: str) -> None:

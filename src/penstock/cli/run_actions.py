@@ -32,7 +32,8 @@ from penstock.errors import ConfigError, Problem
 def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOptions) -> int:
     """Run the actions of these files until they are stopped; the exit code.
 
-    A file with mistakes does not stop the others, unless there are no others; `wrong` are those that reading found.
+    A file with mistakes does not stop the others, unless there are no others; `wrong` is what is told of files
+    that cannot be read.
     """
     chosen = settings(metrics_port=options.metrics_port)
     specs = _load(files, wrong, chosen, all_must_be_right=options.check)
@@ -70,7 +71,6 @@ def _load(
         if spec.name in specs:
             problems.append(Problem(file.place(("name",)), f"name: another file has the name {spec.name} as well"))
         specs.setdefault(spec.name, spec)
-    problems = list(dict.fromkeys(problems))  # a file's own are those of reading as well
     if problems and (all_must_be_right or not specs):
         raise ConfigError(problems)
     if problems:

@@ -25,14 +25,17 @@ from penstock.pipelines.pipeline import Pipeline, read_pipelines
 from penstock.pipelines.submit_line import Submission
 
 
-def run(files: Sequence[YamlFile], options: DataOptions) -> int:
-    """Run every file's pipeline until all have ended; the exit code."""
+def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: DataOptions) -> int:
+    """Run every file's pipeline until all have ended; the exit code.
+
+    One mistake keeps all of them from starting; `wrong` is what is told of files that cannot be read.
+    """
     loaded = loaded_settings(metrics_port=options.metrics_port)
     if options.print_submit is not None:
-        return _print_submit(read_pipelines(files), loaded, options.print_submit)
+        return _print_submit(_all(files, wrong), loaded, options.print_submit)
     if options.check:
-        return _check(files, loaded.settings)
-    with _driver(read_pipelines(files), loaded.settings) as driver:
+        return _check(files, wrong, loaded.settings)
+    with _driver(_all(files, wrong), loaded.settings) as driver:
         driver.check()
         return _run(driver, loaded)
 
@@ -44,9 +47,18 @@ def _print_submit(pipelines: Sequence[Pipeline], loaded: LoadedSettings, target:
     return 0
 
 
-def _check(files: Sequence[YamlFile], settings: Settings) -> int:
+def _all(files: Sequence[YamlFile], wrong: Sequence[Problem]) -> list[Pipeline]:
+    """The pipelines of all files; a ConfigError if one of them has a mistake."""
+    pipelines, mistakes = _readable(files)
+    if wrong or mistakes:
+        raise ConfigError([*wrong, *mistakes])
+    return pipelines
+
+
+def _check(files: Sequence[YamlFile], unreadable: Sequence[Problem], settings: Settings) -> int:
     """Tell every mistake: of files that can be read, also those that only Spark and the cluster know."""
-    pipelines, wrong = _readable(files)
+    pipelines, mistakes = _readable(files)
+    wrong = [*unreadable, *mistakes]
     try:
         if pipelines:
             with _driver(pipelines, settings) as driver:

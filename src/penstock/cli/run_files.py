@@ -45,20 +45,14 @@ class DataOptions:
 
 
 def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> tuple[list[YamlFile], list[Problem]]:
-    """The files that can be read, and all problems of reading; a ConfigError if not one can be read.
-
-    A file that is switched off has no problems.
-    """
+    """The files that can be read, and the problems of the others; a ConfigError if not one can be read."""
     found: list[YamlFile] = []
     problems: list[Problem] = []
     for path in paths:
         try:
-            file = read_to_check(path, environment)
+            found.append(read_to_check(path, environment))
         except ConfigError as error:
             problems += error.problems
-            continue
-        found.append(file)
-        problems += file.problems if is_enabled(file) else ()
     if not found:
         raise ConfigError(problems)
     return found, problems

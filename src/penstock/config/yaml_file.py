@@ -45,10 +45,10 @@ class YamlFile:
         return f"{self.path}:{self.lines.get(key_path, 1)}"
 
     def with_others(self, found: Iterable[Problem]) -> list[Problem]:
-        """Its own problems, and of others those that are no mere consequence of a variable that is not set."""
+        """Its own problems, and of others those that are no mere consequence of a variable that is not set, by line."""
         consequences = tuple(f"{name}{end}" for name in self.unset for end in ":. ")
         others = [problem for problem in found if not problem.message.startswith(consequences)]
-        return list(dict.fromkeys([*self.problems, *others]))
+        return sorted({*self.problems, *others}, key=_line)
 
 
 def read_yaml(path: Path, env: Mapping[str, str]) -> YamlFile:
@@ -165,6 +165,11 @@ def _variable(match: re.Match[str], key_path: KeyPath, env: Mapping[str, str], m
 def _problem(file: YamlFile, missing: _Missing) -> Problem:
     message = f"{_dotted(missing.key_path)}: the variable {missing.name} is not set"
     return Problem(file.place(missing.key_path), message, f"set it, or write ${{{missing.name}:-a default}}")
+
+
+def _line(problem: Problem) -> tuple[str, int, str]:
+    path, _, line = problem.place.rpartition(":")
+    return path, int(line) if line.isdigit() else 0, problem.message
 
 
 def _dotted(key_path: KeyPath) -> str:

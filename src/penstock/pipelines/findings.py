@@ -46,9 +46,9 @@ class Findings:
             self.add(path, error.message, error.hint)
 
     def refuse(self) -> None:
-        """Raise everything that was found, if anything was."""
-        if self.problems:
-            raise ConfigError(self.problems)
+        """Raise everything that was found, if anything was, beside what is wrong with the file itself."""
+        if wrong := self._file.with_others(self.problems):
+            raise ConfigError(wrong)
 
 
 def _dotted(path: KeyPath) -> str:

@@ -91,12 +91,13 @@ def read_pipeline(file: YamlFile) -> Pipeline:
     transforms = [_configured(findings, TRANSFORMS, path, entry) for path, entry in _entries(content, "transform")]
     sinks = [_configured(findings, SINKS, path, entry) for path, entry in _entries(content, "sinks")]
     schema = _load_schema(findings, source, file.path.parent) if source else None
+    declared = tuple(_declared(*pair) for pair in zip(spec.sinks if spec else (), filter(None, sinks), strict=False))
+    # To compare values with each other makes sense only if all are known.
+    if spec and source and None not in sinks and not file.unset:
+        _check_names(findings, spec, declared)
+        _check_loops(findings, spec, source, declared)
     findings.refuse()
     assert spec and source  # noqa: S101, PT018 - what is missing was refused above
-    declared = tuple(_declared(entry, sink) for entry, sink in zip(spec.sinks, filter(None, sinks), strict=True))
-    _check_names(findings, spec, declared)
-    _check_loops(findings, spec, source, declared)
-    findings.refuse()
     return Pipeline(file, spec, source, schema, tuple(filter(None, transforms)), declared)
 
 

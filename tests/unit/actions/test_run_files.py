@@ -115,11 +115,11 @@ def test_variables_that_are_not_set_and_keys_that_stand_twice_are_told_with_ever
     ran = run(written("bad.yaml", "\n".join(line[8:] for line in text.splitlines())), "--check")
     told = [line.strip() for line in ran.err.splitlines() if "bad.yaml:" in line]
     assert [line.split(" (")[0].removeprefix("bad.yaml:") for line in told] == [
-        "7: source.config.commit: it stands on line 6 already",
-        "9: options.retry_count: it stands on line 9 already",
-        "10: action: it stands on line 8 already",
         "4: source.config.topic_routes.pe: the variable TOPIC_NOT_SET is not set",
         "5: source.config.start: 'yesteryear' is not a time",
+        "7: source.config.commit: it stands on line 6 already",
         "9: options.retry_count: input should be greater than or equal to 0",
+        "9: options.retry_count: it stands on line 9 already",
         "10: action.type: there is no action of type hello_wrld",
+        "10: action: it stands on line 8 already",
     ]

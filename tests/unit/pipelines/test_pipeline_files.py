@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.run_files import file_environment, kind_of, read_files
+from penstock.cli import run_data
+from penstock.cli.run_files import DataOptions, file_environment, kind_of, read_files
 from penstock.config import Settings, load_settings
 from penstock.config.yaml_file import read_yaml
 from penstock.errors import ConfigError, UsageError
@@ -231,8 +232,8 @@ def test_a_pattern_matches_from_the_beginning_of_names(tmp_path: Path) -> None:
 def test_a_pattern_that_matches_what_the_pipeline_writes_is_refused(tmp_path: Path) -> None:
     problems = problems_of(tmp_path, GOOD.replace("    topic: orders\n", "    pattern: orders.*\n"))
     assert [problem.partition(" (")[0] for problem in problems] == [
-        "orders.yaml:18: options.dead_letters: the source reads this topic",
         "orders.yaml:15: sinks.0.config.topic: the source reads this topic",
+        "orders.yaml:18: options.dead_letters: the source reads this topic",
     ]
 
 
@@ -251,6 +252,36 @@ def test_files_that_cannot_be_read_are_told_together(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         read_files([tmp_path / "absent.yaml", tmp_path / "broken.yaml"], {})
     assert len(refused.value.problems) == 2
+
+
+@pytest.mark.parametrize("options", [DataOptions(), DataOptions(check=True), DataOptions(print_submit="yarn")])
+def test_files_that_are_no_yaml_and_variables_that_are_not_set_hide_no_other_mistake(
+    tmp_path: Path, options: DataOptions
+) -> None:
+    wrong = GOOD.replace("topic: orders_avro", 'topic: "${TOPIC_NOT_SET}"').replace("condition:", "kondition:")
+    texts = {"broken.yaml": "name: [", "bad.yaml": wrong, "other.yaml": GOOD.replace("options: {}", "optoins: {}")}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files, unreadable = read_files([tmp_path / name for name in texts], {})
+    with pytest.raises(ConfigError) as refused:
+        run_data.run(files, unreadable, options)
+    told = [str(problem).removeprefix(f"{tmp_path}/").partition(" (")[0] for problem in refused.value.problems]
+    assert told == [
+        "broken.yaml:1: not YAML: expected the node content, but found '<stream end>'",
+        "bad.yaml:12: transform.1.config.condition: field required",
+        "bad.yaml:12: transform.1.config.kondition is not a setting",
+        "bad.yaml:15: sinks.0.config.topic: the variable TOPIC_NOT_SET is not set",
+        "other.yaml:18: optoins is not a setting",
+    ]
+
+
+def test_a_wrong_key_does_not_hide_that_a_pipeline_reads_what_it_writes(tmp_path: Path) -> None:
+    text = GOOD.replace("    topic: orders\n", "    pattern: orders_.*\n").replace("query:", "qery:")
+    assert [problem.partition(" (")[0] for problem in problems_of(tmp_path, text)] == [
+        "orders.yaml:10: transform.0.config.qery is not a setting",
+        "orders.yaml:10: transform.0.config.query: field required",
+        "orders.yaml:15: sinks.0.config.topic: the source reads this topic",
+    ]
 
 
 def test_files_see_settings_by_the_name_of_their_variable() -> None:
