@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from penstock.cli.options import JsonOption, loaded_settings, settings
-from penstock.cli.output import counted, out, right, show_json, show_table, text
+from penstock.cli.output import counted, err, out, right, show_json, show_table, text
 from penstock.cli.run_files import file_environment
 from penstock.config.yaml_file import read_to_check
 from penstock.connect.captures import capture_status, database_url
@@ -28,7 +28,7 @@ def verify(
     table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Only this one: schema.table.")] = None,
     mirror: Annotated[str, typer.Option(help="Where the mirrors are in the lake.")] = "{name}/{table}",
     pipeline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The pipeline that makes the mirrors, if it protects columns.")
+        Path | None, typer.Option(metavar="FILE", help="The pipeline that makes the mirrors, if it changes rows.")
     ] = None,
     database: Annotated[str | None, typer.Option(metavar="URL", help="How to reach the database from here.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds for which a mirror may be behind.")] = 60.0,
@@ -36,7 +36,7 @@ def verify(
 ) -> None:
     """Compare the mirror with the database at one moment, row by row; exit code 1 if they differ.
 
-    With --pipeline its file says where the mirrors are, and which columns are hashed, masked or left out.
+    With --pipeline its file says where the mirrors are, and what its transforms and `protect` do to rows.
 
     Example: penstock cdc verify shop public.orders
     """
@@ -44,13 +44,16 @@ def verify(
     with ConnectClient(chosen) as client:
         status = capture_status(client, ConnectorName(name), database)
     url = database or database_url(status.connector)
-    place = _by_pipeline(pipeline) if pipeline else _by_name(mirror.replace("{name}", name))
-    verdicts = [_verified(url, each, place(each), wait) for each in _tables(status.tables, table)]
+    tables = _tables(status.tables, table)
+    place = _by_pipeline(pipeline, tables) if pipeline else _by_name(mirror.replace("{name}", name))
+    verdicts = [_verified(url, each, place(each), wait) for each in tables]
     if as_json:
         show_json([asdict(verdict) for verdict in verdicts])
     else:
         _show(verdicts)
     if any(verdict.different for verdict in verdicts):
+        if pipeline is None:
+            err.print("if the pipeline has transforms or protects columns, let its file tell: --pipeline FILE")
         raise typer.Exit(code=1)
 
 
@@ -63,7 +66,7 @@ def _tables(captured: Sequence[str], wanted: str | None) -> list[TableName]:
 
 @dataclass(frozen=True)
 class _Mirror:
-    """Where the mirror of a table is, and what its pipeline does to columns."""
+    """Where the mirror of a table is, and what its pipeline does to rows."""
 
     lake: Lake
     name: str
@@ -75,11 +78,16 @@ def _by_name(pattern: str) -> Callable[[TableName], _Mirror]:
     return lambda table: _Mirror(lake, pattern.replace("{schema}", table.schema).replace("{table}", table.name))
 
 
-def _by_pipeline(file: Path) -> Callable[[TableName], _Mirror]:
-    from penstock.pipelines import mirrors  # noqa: PLC0415 - only who names a file needs what reads it
+def _by_pipeline(file: Path, tables: Sequence[TableName]) -> Callable[[TableName], _Mirror]:
+    from penstock.cli.run_data import started_driver  # noqa: PLC0415 - only who names a file needs what reads it
+    from penstock.pipelines import mirrors  # noqa: PLC0415 - as above
 
     loaded = loaded_settings()
     declared = mirrors.declared_mirror(read_to_check(file, file_environment(loaded)))
+    if declared.pipeline.transforms:
+        names = [declared.of(table).name for table in tables]
+        with started_driver([declared.pipeline], loaded.settings) as driver:
+            declared = replace(declared, passages=mirrors.passages(driver.builders(), names))
 
     def place(table: TableName) -> _Mirror:
         found = declared.of(table)
@@ -102,6 +110,9 @@ def _show(verdicts: Sequence[Verdict]) -> None:
                 out.print(f"  {text(column)}: database {text(theirs)}, lake {text(ours)}")
         if verdict.different > SHOWN:
             out.print(f"... and {counted(verdict.different - SHOWN, 'row')} more")
+        if verdict.left_out:
+            rows = counted(verdict.left_out, "row")
+            out.print(f"[yellow]{text(verdict.table)}[/] {rows} not in the lake: the pipeline may leave rows out")
         if verdict.not_compared:
             out.print(f"[yellow]{text(verdict.table)}[/] not compared: {text(', '.join(verdict.not_compared))}")
 

@@ -35,7 +35,7 @@ def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: DataOption
         return _print_submit(_all(files, wrong), loaded, options.print_submit)
     if options.check:
         return _check(files, wrong, loaded.settings)
-    with _driver(_all(files, wrong), loaded.settings) as driver:
+    with started_driver(_all(files, wrong), loaded.settings) as driver:
         driver.check()
         return _run(driver, loaded)
 
@@ -61,7 +61,7 @@ def _check(files: Sequence[YamlFile], unreadable: Sequence[Problem], settings: S
     wrong = [*unreadable, *mistakes]
     try:
         if pipelines:
-            with _driver(pipelines, settings) as driver:
+            with started_driver(pipelines, settings) as driver:
                 driver.check()
     except ConfigError as error:
         wrong += error.problems
@@ -92,7 +92,8 @@ def _alone(file: YamlFile) -> list[Pipeline]:
 
 
 @contextmanager
-def _driver(pipelines: Sequence[Pipeline], settings: Settings) -> Iterator[Driver]:
+def started_driver(pipelines: Sequence[Pipeline], settings: Settings) -> Iterator[Driver]:
+    """A driver for these pipelines, whose jars are downloaded if they are missing."""
     jars, java_home = _spark_files(pipelines, settings)
     err.print("starting Spark")
     with open_driver(pipelines, settings, java_home=java_home, jars=jars) as driver:

@@ -41,7 +41,7 @@ class Driver:
 
     def runner(self) -> Runner:
         """What runs the queries of all pipelines, and of tables that appear later."""
-        builders = list(self._builders())
+        builders = list(self.builders())
         if not any(map(is_growing, self.pipelines)):
             return Runner([query for builder in builders for query in builder.queries()])
         return Runner(roster=Discovery(self.session, self.settings, self.pipelines, builders))
@@ -53,7 +53,7 @@ class Driver:
     def products(self) -> list[Product]:
         """What the pipelines write, with the columns that are known by now."""
         with java_is_there():
-            return [product for builder in self._builders() for product in products_of(builder)]
+            return [product for builder in self.builders() for product in products_of(builder)]
 
     def _problems(self, pipeline: Pipeline) -> list[Problem]:
         """What is wrong with one file; its tables are looked for among the topics first."""
@@ -67,7 +67,8 @@ class Driver:
             return findings.problems
         return [problem for builder in builders for problem in check_pipeline(builder)]
 
-    def _builders(self) -> Iterator[Builder]:
+    def builders(self) -> Iterator[Builder]:
+        """What makes the parts of each pipeline, or of each of its tables."""
         return (builder for pipeline in self.pipelines for builder in self._builders_of(pipeline))
 
     def _builders_of(self, pipeline: Pipeline) -> Iterator[Builder]:

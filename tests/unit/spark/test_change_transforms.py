@@ -10,8 +10,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import QueryFailed
+from penstock.spark.changes.lineage import keeps_rows
 from penstock.spark.changes.mirror_sink import MirrorSink
-from penstock.spark.transforms import chain, drop, keep, rename, select, sql
+from penstock.spark.transforms import Transform, chain, drop, keep, rename, select, sql
 from tests.changes import Changes, change, read, truncate
 
 pytestmark = pytest.mark.timeout(300)
@@ -61,6 +62,27 @@ def test_other_transforms_tell_the_same(update: DataFrame) -> None:
         update
     )
     assert named.select("_cdc.*").first() == ("u", ["number"], ["note", "size"], {"ratio": "NaN"})
+
+
+@pytest.mark.parametrize(
+    ("transform", "keeps"),
+    [
+        (chain([rename({"id": "number"}), drop(["lang"]), select(["*", "length(note) AS size"])]), True),
+        (sql("SELECT *, row_number() OVER (PARTITION BY lang ORDER BY id) AS nth FROM source"), True),
+        (sql("WITH a AS (SELECT *, upper(note) AS loud FROM source) SELECT loud FROM a"), True),
+        (sql("WITH a AS (SELECT * FROM source WHERE id > 1) SELECT * FROM a"), False),
+        (sql("SELECT * FROM source WHERE id > 1"), False),
+        (sql("SELECT * FROM source LIMIT 3"), False),
+        (sql("SELECT * FROM source UNION ALL SELECT * FROM source"), False),
+        (sql("SELECT s.* FROM source s JOIN (SELECT 1 AS id) USING (id)"), False),
+        (sql("SELECT lang, count(*) FROM source GROUP BY lang"), False),
+        (sql("SELECT id, part FROM source LATERAL VIEW explode(split(note, ' ')) AS part"), False),
+    ],
+)
+def test_it_is_known_whether_a_transform_keeps_all_rows(
+    update: DataFrame, transform: Transform, *, keeps: bool
+) -> None:
+    assert keeps_rows(transform(update), update) == keeps
 
 
 def names(mirror: Changes) -> list[tuple[Any, ...]]:

@@ -44,7 +44,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of comparing one table: how many rows are different, and the first ones of them."""
+    """What came of comparing one table: how many rows are different, and the first ones of them.
+
+    Rows that are `left_out` are not in the lake, where the pipeline leaves rows out on purpose.
+    """
 
     table: str
     rows: int
@@ -53,6 +56,7 @@ class Verdict:
     different: int
     differences: tuple[Difference, ...]
     not_compared: tuple[str, ...]
+    left_out: int = 0
 
 
 @dataclass
@@ -62,6 +66,7 @@ class _Tally:
     equal: int = 0
     newer: int = 0
     different: int = 0
+    left_out: int = 0
     problems: dict[Checksum, str] = field(default_factory=dict)
 
     def note(self, key: Checksum, problem: str) -> None:
@@ -84,7 +89,7 @@ def verify(
             if not tally.different or time.monotonic() >= deadline:
                 differences = tuple(_explained(tally.problems, mirror, side, snapshot)) if tally.problems else ()
                 counts = (source.rows, tally.equal, tally.newer, tally.different)
-                return Verdict(str(table), *counts, differences, side.not_compared)
+                return Verdict(str(table), *counts, differences, side.not_compared, tally.left_out)
             time.sleep(_LOOK_SECONDS)
 
 
@@ -96,6 +101,9 @@ def _look(url: str, source: Buckets, mirror: Table, side: Side, snapshot: Snapsh
         tally = _Tally()
         for number in range(COUNT):
             missing = _compare(source, found, number, tally)
+            if not side.guard.passage.keeps_rows:
+                tally.left_out += len(missing)
+                continue
             still = {key for key, _ in keys_now().pairs(number)} if missing else set()
             # Rows that the lake lacks because they were deleted after the moment are no difference.
             tally.newer += sum(key not in still for key in missing)

@@ -1,9 +1,9 @@
-"""What a pipeline does to columns that must not be seen, as far as comparing goes."""
+"""What a pipeline does to the rows of a table on purpose, as far as comparing goes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.connect.snapshot import SourceColumn
 from penstock.pipelines.verify.values import is_comparable
@@ -17,19 +17,43 @@ _SAME_TEXT = frozenset(
 
 
 @dataclass(frozen=True)
+class Passage:
+    """How transforms let rows pass: columns by their names afterwards, None for those that do not come out as they are.
+
+    Without `keeps_rows`, rows may be left out.
+    """
+
+    names: Mapping[str, str | None] = field(default_factory=dict)
+    keeps_rows: bool = True
+
+    def name(self, column: str) -> str | None:
+        """What a column is called afterwards; one that was never seen has its own name."""
+        return self.names.get(column, column)
+
+
+@dataclass(frozen=True)
 class Guard:
-    """What becomes of a column, by its name, and of a text of one that is hashed."""
+    """What becomes of a column, by its name, of a text of one that is hashed, and of rows on their way."""
 
     treatment: Callable[[str], Treatment | None]
     hashed: Callable[[str], str]
+    passage: Passage = Passage()
 
     def reason_against(self, column: SourceColumn) -> str:
         """Why a column is not compared; nothing if it is."""
         treatment = self.treatment(column.name)
+        if treatment in _NOT_COMPARED:
+            return _NOT_COMPARED[treatment]
+        if self.passage.name(column.name) is None:
+            return "changed or left out by a transform"
         if treatment == "hash":
             has_text = not column.is_array and (column.is_enum or column.type in _SAME_TEXT)
             return "" if has_text else f"{column.type}, hashed by the pipeline"
-        return _NOT_COMPARED.get(treatment, "" if is_comparable(column) else column.type)
+        return "" if is_comparable(column) else column.type
+
+    def stored_name(self, column: SourceColumn) -> str:
+        """What a column that is compared is called in the lake."""
+        return self.passage.name(column.name) or column.name
 
 
 OPEN = Guard(lambda _: None, str)

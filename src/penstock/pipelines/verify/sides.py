@@ -62,8 +62,9 @@ class Side:
 
     def places(self, column: SourceColumn, schema: pa.Schema) -> list[str]:
         """Where the mirror has values of a column: under its name, or apart, for types that it had at other times."""
-        others = {each.name for each in self.columns} - {column.name}
-        return [name for name in schema.names if column.name in {name, base_name(name)} and name not in others]
+        own = self.guard.stored_name(column)
+        others = {self.guard.stored_name(each) for each in self.columns} - {own}
+        return [name for name in schema.names if own in {name, base_name(name)} and name not in others]
 
     def theirs(self, column: SourceColumn, text: str | None) -> Canonical:
         """A value of the database, as the mirror ought to have it."""
@@ -75,7 +76,7 @@ class Side:
         """A value of the mirror; what its type has no room for stands outside."""
         if self.guard.treatment(column.name) == "hash":
             return str(found) if found is not None else None
-        return from_lake(column, found, dict(outside or ()).get(column.name))
+        return from_lake(column, found, dict(outside or ()).get(self.guard.stored_name(column)))
 
 
 def side_of(snapshot: Snapshot, table: TableName, guard: Guard = OPEN) -> Side:

@@ -11,6 +11,9 @@ from pyspark.sql import DataFrame
 Plan = Any
 """One of Spark's logical plans, an object of Java."""
 
+_KEEPING = frozenset({"Project", "SubqueryAlias", "View", "Window", "WithCTE", "CTERelationDef", "CTERelationRef"})
+"""The parts of a plan that neither leave rows out nor make more of them."""
+
 
 @dataclass(frozen=True)
 class Made:
@@ -25,6 +28,16 @@ def made_of(result: DataFrame, rows: DataFrame) -> Mapping[str, Made]:
     found = _Definitions({_id(each): each.name() for each in _each(_plan(rows).output())})
     found.read(_plan(result))
     return {each.name(): found.made(_id(each)) for each in _each(_plan(result).output())}
+
+
+def keeps_rows(result: DataFrame, rows: DataFrame) -> bool:
+    """Whether the result surely has a row for each of the rows that it was made of, and no other."""
+    given = _plan(rows)
+
+    def keeps(plan: Plan) -> bool:
+        return plan.equals(given) or (_kind(plan) in _KEEPING and all(map(keeps, _each(plan.children()))))
+
+    return keeps(_plan(result))
 
 
 def read_by(condition: str, rows: DataFrame) -> frozenset[str]:
