@@ -196,6 +196,28 @@ def test_a_row_under_a_new_key_has_the_large_values_that_it_had_under_the_old_on
     ]
 
 
+def test_a_row_under_a_new_key_has_its_large_values_though_the_old_one_was_deleted_batches_before(
+    mirror: Changes,
+) -> None:
+    mirror.write(change("c", 1, "Ada", lsn=10, note="older"), change("c", 3, "Mary", lsn=11, note="large too"))
+    mirror.write(change("u", 1, "Ada", lsn=12, note="large"))
+    mirror.write(change("d", 1, lsn=20), change("d", 3, lsn=21))
+    mirror.write(change("c", 1, "another", lsn=30, note="of another"))
+    mirror.write(change("d", 1, lsn=40))
+    mirror.restart()
+    moved = [change("c", 2, "Ada", lsn=20, unavailable=["note"]), change("c", 4, "Mary", lsn=21, unavailable=["note"])]
+    moved.append(change("c", 6, "another", lsn=40, unavailable=["note"]))
+    mirror.write(*moved, change("c", 5, "of nowhere", lsn=22, unavailable=["note"]))
+    mirror.write(*moved)
+    rows = mirror.rows("id", "name", "note", "_cdc.unavailable")
+    assert [(*row[:3], row[3] or []) for row in rows] == [
+        (2, "Ada", "large", []),
+        (4, "Mary", "large too", []),
+        (5, "of nowhere", None, ["note"]),
+        (6, "another", "of another", []),
+    ]
+
+
 def test_a_value_that_is_not_known_is_named_until_it_is_sent(mirror: Changes) -> None:
     mirror.write(change("c", 2, "Ada", lsn=10, unavailable=["note"]), change("c", 3, "Mary", lsn=11, note="known"))
     mirror.write(*(change("u", row_id, "again", lsn=20, unavailable=["note"]) for row_id in (2, 3)))

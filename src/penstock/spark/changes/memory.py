@@ -22,8 +22,8 @@ from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.delta_log import is_delta_table
 from penstock.spark.lake.table import LakeTable
 
-_KEY: Final = "_key"
-_PLACE: Final = "_place"
+KEY: Final = "_key"
+PLACE: Final = "_place"
 _WHOLE_TABLE: Final = "*"
 _START: Final[Place] = (0, 0)
 _FORGET_SECONDS: Final = 24 * 3600
@@ -49,7 +49,7 @@ class DeleteMemory:
     def note(self, last: DataFrame, facts: Facts) -> None:
         """Remember the rows among these that are deleted."""
         deleted = last.filter(F.col(CDC).getField("op") == "d")
-        self._add(deleted.select(_key(facts.keys).alias(_KEY), *position()), facts.last_delete)
+        self._add(deleted.select(key_text(facts.keys).alias(KEY), *position()), facts.last_delete)
 
     def note_truncate(self, session: SparkSession, lsn: int) -> None:
         """Remember that all rows were deleted whose own positions are lower.
@@ -58,7 +58,7 @@ class DeleteMemory:
         transaction puts in afterwards.
         """
         place = F.lit(lsn).cast("bigint")
-        all_rows = session.range(1).select(F.lit(_WHOLE_TABLE).alias(_KEY), place.alias("commit"), place.alias("lsn"))
+        all_rows = session.range(1).select(F.lit(_WHOLE_TABLE).alias(KEY), place.alias("commit"), place.alias("lsn"))
         self._add(all_rows, (lsn, lsn))
 
     def _add(self, deleted: DataFrame, newest: Place) -> None:
@@ -73,12 +73,21 @@ class DeleteMemory:
         session = last.sparkSession
         if facts.first >= self._newest(session):
             return last
-        changes = last.withColumn(_KEY, _key(facts.keys)).withColumn("_now", F.struct(*position()))
-        newest = self._deletions(session).groupBy(_KEY).agg(F.max(_PLACE).alias(_PLACE))
-        is_stale = (F.col(f"changes.{_KEY}") == F.col(f"newest.{_KEY}")) & (F.col("changes._now") < F.col(_PLACE))
+        changes = last.withColumn(KEY, key_text(facts.keys)).withColumn("_now", F.struct(*position()))
+        newest = self._deletions(session).groupBy(KEY).agg(F.max(PLACE).alias(PLACE))
+        is_stale = (F.col(f"changes.{KEY}") == F.col(f"newest.{KEY}")) & (F.col("changes._now") < F.col(PLACE))
         kept = changes.alias("changes").join(newest.alias("newest"), is_stale, "left_anti")
-        _, truncated = self._newest_of(self._deletions(session).filter(F.col(_KEY) == _WHOLE_TABLE))
-        return kept.filter(F.col("_now").getField("lsn") >= truncated).drop(_KEY, "_now")
+        _, truncated = self._newest_of(self._deletions(session).filter(F.col(KEY) == _WHOLE_TABLE))
+        return kept.filter(F.col("_now").getField("lsn") >= truncated).drop(KEY, "_now")
+
+    def at(self, lsns: DataFrame) -> DataFrame | None:
+        """The deletions that stand at these places of the log, by their rows' keys; None if there are none."""
+        if not self._exists():
+            return None
+        one_row = self._deletions(lsns.sparkSession).filter(F.col(KEY) != _WHOLE_TABLE)
+        found = one_row.withColumn("lsn", F.col(PLACE).getField("lsn")).join(lsns, "lsn", "left_semi").drop("lsn")
+        deletions = found.distinct().localCheckpoint()
+        return None if deletions.isEmpty() else deletions
 
     def _newest(self, session: SparkSession) -> Place:
         """The place of the newest deletion; looked up once, and kept."""
@@ -87,11 +96,11 @@ class DeleteMemory:
         return self._newest_place
 
     def _newest_of(self, deletions: DataFrame) -> Place:
-        [(newest,)] = deletions.agg(F.max(_PLACE)).collect()
+        [(newest,)] = deletions.agg(F.max(PLACE)).collect()
         return (newest["commit"], newest["lsn"]) if newest else _START
 
     def _deletions(self, session: SparkSession) -> DataFrame:
-        return session.read.format("delta").load(self._path).select(_KEY, F.struct("commit", "lsn").alias(_PLACE))
+        return session.read.format("delta").load(self._path).select(KEY, F.struct("commit", "lsn").alias(PLACE))
 
     def forget(self, session: SparkSession) -> None:
         """Drop what is older than a replay can be."""
@@ -105,5 +114,6 @@ class DeleteMemory:
         return self._is_there
 
 
-def _key(keys: Sequence[str]) -> Column:
+def key_text(keys: Sequence[str]) -> Column:
+    """A row's key in one text."""
     return F.to_json(F.struct(*map(quoted, keys)))

@@ -20,8 +20,9 @@ from penstock.spark.changes.batch import (
     literal,
     refuse_keyless,
 )
+from penstock.spark.changes.former import with_deleted
 from penstock.spark.changes.memory import DeleteMemory
-from penstock.spark.changes.moved import with_old_values
+from penstock.spark.changes.moved import with_old_values, without_deletion
 from penstock.spark.changes.order import is_newer
 from penstock.spark.changes.sink import ChangeSink
 from penstock.spark.debezium.shape_rows import CDC
@@ -61,12 +62,19 @@ class MirrorSink(ChangeSink):
             refuse_keyless(rows, self._table.table.name)
             return
         if facts.moves:
-            rows = with_old_values(self._table.fitted(rows), self._table.read(rows.sparkSession), facts)
+            fitted = self._table.fitted(rows)
+            rows = with_old_values(fitted, self._before(fitted, facts), facts)
         fitted = self._table.fitted(self._marked(last_of_each(rows, facts)))
         with kept(self._memory.without_stale(fitted, facts)) as last:
             if self._deletes == "hard" and facts.deletes:
                 self._memory.note(last, facts)
             self._merge(last, facts)
+
+    def _before(self, changes: DataFrame, facts: Facts) -> DataFrame:
+        """The stored rows; also those that an earlier batch deleted under keys which are changed, as this one tells."""
+        stored = self._table.read(changes.sparkSession)
+        deletions = self._memory.at(without_deletion(changes)) if self._deletes == "hard" else None
+        return stored if deletions is None else with_deleted(stored, self._table, deletions, facts)
 
     def _marked(self, last: DataFrame) -> DataFrame:
         """Where deleted rows stay, a column says which they are."""

@@ -27,7 +27,7 @@ _OLD: Final = "_old_"
 def with_old_values(changes: DataFrame, stored: DataFrame, facts: Facts) -> DataFrame:
     """The changes, filled from what came before them under the old keys: in the batch, or in the table.
 
-    What is found nowhere stays named in `unavailable`: the deletion came in another batch, or a key changed twice.
+    What is found nowhere stays named in `unavailable`.
     """
     told = {field.name: name for field in changes.schema if (name := facts.told_missing(field))}
     rows = _rows(changes, facts.keys, told).unionByName(_rows(stored, facts.keys, told))
@@ -37,12 +37,20 @@ def with_old_values(changes: DataFrame, stored: DataFrame, facts: Facts) -> Data
     return joined.select(*(_cell(name, told) for name in changes.columns))
 
 
+def without_deletion(changes: DataFrame) -> DataFrame:
+    """Where rows stand that came under new keys without all of their values, and without the old key's deletion."""
+    deleted = changes.filter(F.col(CDC).getField("op") == "d")
+    return (
+        changes.filter(_lacks())
+        .select(_lsn().alias("lsn"))
+        .join(deleted.select(_lsn().alias("lsn")), "lsn", "left_anti")
+    )
+
+
 def _moves(changes: DataFrame, stored: DataFrame, keys: Sequence[str]) -> DataFrame:
     """The rows that came under new keys without all of their values, each with its old key."""
-    cdc = F.col(CDC)
-    lacks = (cdc.getField("op") == "c") & (F.size(cdc.getField("unavailable")) > 0)
-    new = changes.filter(lacks).select(_lsn(), _origin().alias(_ORIGIN), F.struct(*position()).alias(_NOW))
-    gone = [each.filter(cdc.getField("op") == "d").select(_lsn(), _key(keys)) for each in (changes, stored)]
+    new = changes.filter(_lacks()).select(_lsn(), _origin().alias(_ORIGIN), F.struct(*position()).alias(_NOW))
+    gone = [each.filter(F.col(CDC).getField("op") == "d").select(_lsn(), _key(keys)) for each in (changes, stored)]
     return new.join(gone[0].union(gone[1]).dropDuplicates([_LSN]), _LSN)
 
 
@@ -73,6 +81,12 @@ def _cell(name: str, told: Mapping[str, str]) -> Column:
     old = F.col(quoted(_OLD + name))
     is_filled = is_missing(told[name]) & old.isNotNull()
     return F.when(is_filled, old.getField("value")).otherwise(F.col(quoted(name))).alias(name)
+
+
+def _lacks() -> Column:
+    """Whether a row is new, and its large values were not sent again."""
+    cdc = F.col(CDC)
+    return (cdc.getField("op") == "c") & (F.size(cdc.getField("unavailable")) > 0)
 
 
 def _lsn() -> Column:

@@ -122,9 +122,10 @@ class ChangeTable:
         """The table's columns, once rows have come."""
         return self._columns.fields if self._columns else []
 
-    def read(self, session: SparkSession) -> DataFrame:
-        """The table's rows, once there are some."""
-        return session.read.format("delta").load(self.table.path)
+    def read(self, session: SparkSession, version: int | None = None) -> DataFrame:
+        """The table's rows, once there are some: as they are now, or as they were."""
+        reader = session.read.format("delta")
+        return (reader if version is None else reader.option("versionAsOf", version)).load(self.table.path)
 
     def _make(self, session: SparkSession, schema: T.StructType) -> T.StructType:
         columns = ", ".join(
