@@ -36,10 +36,17 @@ def test_events_go_from_posts_to_an_analysts_answers(temporary: Path) -> None:
         [*PENSTOCK, "demo", "--events", "1500"], capture_output=True, text=True, check=False, cwd=temporary
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    numbers = re.findall(r"sent ([\d,]+) · acknowledged ([\d,]+) · Avro topic ([\d,]+) · lake ([\d,]+)", ran.stdout)
-    sent, acknowledged, in_avro, in_lake = numbers[-1]
+    numbers = re.findall(
+        r"sent (\S+) · acknowledged (\S+) · Avro topic (\S+) · lake (\S+) · dead letters (\S+)", ran.stdout
+    )
+    sent, acknowledged, in_avro, in_lake, dead = numbers[-1]
     assert sent == "1,500"
     assert acknowledged == in_avro == in_lake
+    kept = r"(\d+) broken ones are kept as (\d+) dead letters: (\d+) by the collector, and (\d+) by each of the 2 sinks"
+    [(broken, letters, by_collector, by_each)] = re.findall(kept, ran.stdout)
+    assert letters == dead
+    assert int(broken) == int(by_collector) + int(by_each)
+    assert int(letters) == int(by_collector) + 2 * int(by_each)
     assert re.search(r"ListingView +█+", ran.stdout)
     assert '{"name": "Server_Date", "type": ["null", "string"], "default": null}' in ran.stdout
     assert re.search(r"record\.\w+ (User_ID: \d+ is not a string|Event_Type: .*)", ran.stdout)

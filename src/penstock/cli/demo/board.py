@@ -75,6 +75,12 @@ class Counts:
         """Whether every event that was sent is where it belongs."""
         return self.in_avro >= self.accepted and self.in_lake >= self.accepted and self.dead >= self.letters
 
+    def broken(self) -> str:
+        """How many events were broken, and who keeps them, which adds up to the letters."""
+        broken = self.rejected + self.past_the_gate
+        each = f"{self.rejected:,} by the collector, and {self.past_the_gate:,} by each of the {_SINKS} sinks"
+        return f"{broken:,} broken ones are kept as {self.letters:,} dead letters: {each}"
+
     def line(self) -> str:
         """All numbers in a line of text."""
         return " · ".join(f"{place.short} {getattr(self, name):,}" for name, place in _PLACES.items())

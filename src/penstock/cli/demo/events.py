@@ -165,8 +165,7 @@ def _tell_end(counts: Counts) -> None:
     if counts.in_lake != counts.accepted or counts.dead != counts.letters:
         raise PartFailed(f"the numbers do not agree: {counts.line()}")
     out.print(f"\n[green]✓[/] {counts.accepted:,} events were acknowledged, and each is in the lake once")
-    broken = counts.rejected + counts.past_the_gate
-    out.print(f"[green]✓[/] {broken} broken ones are kept as dead letters")
+    out.print(f"[green]✓[/] {counts.broken()}")
     out.print("\nTry next: [bold]penstock up[/], and in other terminals")
     for command, purpose in _NEXT.items():
         out.print(f"  [bold]{text(command):<42}[/] {purpose}")
