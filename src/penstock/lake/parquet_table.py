@@ -69,7 +69,7 @@ class ParquetTable:
     def _change(self, query: str, file: StoredFile) -> Change:
         entry = Entry.from_json(self._store.read(file.path))
         position = ", ".join(f"{partition}/{offset}" for partition, offset in sorted(entry.end.offsets.items()))
-        return Change(entry.number, file.written, f"batch up to {position}", query)
+        return Change(entry.number, file.written, f"batch up to {position}" if position else "a driver began", query)
 
     @cached_property
     def _notes(self) -> Mapping[str, Any] | None:

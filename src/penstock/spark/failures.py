@@ -69,7 +69,11 @@ _KINDS = (
     ),
     _Kind(r"No space left on device|Disk quota exceeded", QueryInterrupted, "the disk is full; it is tried again"),
     _Kind(r"OutOfMemoryError", QueryInterrupted, "raise spark.driver.memory, or lower max_records of the source"),
-    _Kind(r"IncompatibleSchemaException", QueryFailed, "the rows do not fit the Avro schema that is given"),
+    _Kind(
+        r"IncompatibleSchemaException",
+        QueryFailed,
+        "give rows the columns and types of the Avro schema by a transform, or leave `schema` out",
+    ),
     _Kind(r"raised by the Python Proxy", QueryFailed, "this is a mistake in Penstock or in a transform of yours"),
     _Kind(r"SQLSTATE: (22\w{3}|P0001|39000|38000)|PythonException", TransformFailed),
 )

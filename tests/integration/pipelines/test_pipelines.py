@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
-from penstock.errors import ConfigError, RecordInvalid
+from penstock.errors import ConfigError, Problem, RecordInvalid
+from penstock.pipelines.driver import Driver
 from tests.integration.conftest import CreateTopic, Fill
 from tests.pipeline_files import PipelineFiles, kafka_sink, kafka_source, sql
 
@@ -185,6 +188,52 @@ def test_check_compares_with_the_registry_and_the_table(
     registry, table = (str(problem) for problem in refused.value.problems)
     assert "sinks.0.config: the rows' schema may not follow the versions of" in registry
     assert "sinks.1.config: table t cannot take these rows: column n is int" in table
+
+
+def test_check_compares_the_rows_with_the_schema_that_a_topic_is_given(
+    files: PipelineFiles, create_topic: CreateTopic
+) -> None:
+    topic = create_topic()
+    (files.directory / "n.avsc").write_text(
+        '{"type": "record", "name": "N", "fields": [{"name": "n", "type": "string"}]}'
+    )
+    source = kafka_source(topic, format="json", schema=NUMBERS)
+    sinks = [kafka_sink(f"{topic}-out", schema="n.avsc")]
+    said = []
+    for query in ("SELECT * FROM source", "SELECT n FROM source", "SELECT CAST(n AS STRING) AS n FROM source"):
+        file = files.write(topic, source=source, transform=[sql(query)], sinks=sinks)
+        said.append([str(problem) for problem in _mistakes(files.driver(file))])
+    assert "sinks.0.config: writing rows by the given schema" in said[0][0]
+    assert "Cannot find field 'text' in Avro schema" in said[0][0]
+    assert 'sqlType = INT, avroType = "string"' in said[1][0]
+    assert said[2] == []
+
+
+def _mistakes(driver: Driver) -> list[Problem]:
+    try:
+        driver.check()
+    except ConfigError as error:
+        return error.problems
+    return []
+
+
+def test_a_console_counts_and_keeps_what_it_does_not_show(
+    files: PipelineFiles, create_topic: CreateTopic, fill: Fill, capfd: pytest.CaptureFixture[str]
+) -> None:
+    topic = create_topic()
+    fill(topic, [*(b'{"n": %d}' % number for number in (1, 2, 3, 4, 0, 5)), b"bad"])
+    path = files.write(
+        topic,
+        source=kafka_source(topic, format="json", schema=NUMBERS),
+        transform=[sql("SELECT 60 / n AS share FROM source")],
+        sinks=[{"type": "console", "config": {"rows": 2}}],
+    )
+    runner = files.driver(path).runner()
+    assert runner.run(threading.Event()) == {}
+    [(vitals, _)] = runner.vitals()
+    assert (vitals.read, vitals.refused) == (7, 2)
+    assert {record.value for record in files.records(f"{topic}.dead")} == {b'{"n": 0}', b"bad"}
+    assert "only showing top 2 rows" in capfd.readouterr().out
 
 
 def _python(function: str) -> dict[str, object]:

@@ -124,11 +124,12 @@ def test_batches_of_the_ledgers_are_the_history(write: Write, lake: Lake, tmp_pa
     queries = tmp_path / "_penstock" / "events" / "queries" / "events.lake"
     (queries / "ledger").mkdir(parents=True)
     place = PartitionId(TopicName("events"), Partition(0))
-    for number in (1, 2):
-        entry = Entry(number, "owner", Position({place: Offset(number * 10)}, {TopicName("events"): "id"}))
+    for number, offsets in {1: {}, 2: {place: Offset(20)}}.items():
+        entry = Entry(number, "owner", Position(offsets, {TopicName("events"): "id"}))
         (queries / "ledger" / f"{number:020}.json").write_bytes(entry.to_json())
         os.utime(queries / "ledger" / f"{number:020}.json", (number, number))
     (queries / "ledger" / "lock").touch()
     (change,) = lake.table("events").history(1)
     assert (change.number, change.what, change.writer) == (2, "batch up to events/0/20", "events.lake")
+    assert [change.what for change in lake.table("events").history(2)][1] == "a driver began"
     assert lake.writers("events") == ["events.lake"]

@@ -74,8 +74,9 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
     # 5 keep what was refused; where nothing was counted, look
     if counts is None or counts.refused or underway.landed or underway.untaken:
         _learning(path.decoder, underway.messages, lambda: _keep_refused(path, underway))
-    known = counts or Counts(underway.batch.size, 0)
-    return Counts(known.read, known.refused + len(underway.failing) + len(underway.untaken))
+    failing = len(underway.failing)
+    known = counts or Counts(underway.batch.size - failing, 0)
+    return Counts(known.read + failing, known.refused + failing + len(underway.untaken))
 
 
 def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:

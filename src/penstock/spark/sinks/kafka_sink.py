@@ -19,6 +19,7 @@ from penstock.schemas.avro.model import RecordType, Type, UnionType, type_name
 from penstock.schemas.evolution import reasons_against
 from penstock.schemas.registry.admin import RegistryAdmin
 from penstock.schemas.wire import header as wire_header
+from penstock.spark.avro.fitting import refuse_unfit
 from penstock.spark.avro.types import schema_of_columns
 from penstock.spark.carrying import with_origin
 from penstock.spark.client_options import java_client_options
@@ -69,6 +70,8 @@ class KafkaSink:
             hint = f"the rows have {', '.join(columns.names)}"
             raise ConfigError([Problem(f"topic {self._target.topic}", f"there is no column {self._target.key}", hint)])
         if self._target.format == "avro":
+            if self._target.schema is not None:
+                refuse_unfit(columns, self._target.schema)
             self._check_schema(self._schema(columns))
 
     def landed(self) -> Position | None:
