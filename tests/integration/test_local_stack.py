@@ -243,8 +243,8 @@ def test_change_capture_and_the_object_store_start_and_answer(tmp_path: Path) ->
 
         assert "io.debezium.connector.postgresql.PostgresConnector" in classes
         assert "io.apicurio.registry.utils.converter.AvroConverter" in classes
-        assert httpx.put(f"{store}/lake").status_code == HTTPStatus.FORBIDDEN
-        assert httpx.put(f"{store}/lake", headers=signed("PUT", "/lake")).status_code == HTTPStatus.OK
+        assert httpx.put(f"{store}/more").status_code == HTTPStatus.FORBIDDEN
+        assert httpx.put(f"{store}/more", headers=signed("PUT", "/more")).status_code == HTTPStatus.OK
         with psycopg.connect(client.database.get_secret_value()) as database:
             assert database.execute("SHOW wal_level").fetchone() == ("logical",)
             assert database.execute("SELECT usesuper FROM pg_user WHERE usename = current_user").fetchone() == (False,)

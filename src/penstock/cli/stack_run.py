@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,12 +16,12 @@ from penstock.cli.options import settings
 from penstock.cli.output import err, out, text
 from penstock.cli.secure_view import show_users
 from penstock.cli.signals import ends_by_signal
-from penstock.cli.stack_view import Lines, how_to_reach, live_table, near, parts_table, shown_download
+from penstock.cli.stack_view import Lines, how_to_reach, how_to_use_s3, live_table, near, parts_table, shown_download
 from penstock.config import Settings
 from penstock.local.control import refuse_running
 from penstock.local.files import make_directory
 from penstock.local.jars import JarCache
-from penstock.local.parts import files_needed, s3
+from penstock.local.parts import files_needed
 from penstock.local.stack import Stack, StackOptions, addresses_in
 from penstock.local.state import PartState, Phase, StackState, read_state
 
@@ -111,14 +111,19 @@ def _await_running(process: subprocess.Popen[bytes], data: Path) -> StackState |
 def _tell_ready(addresses: Mapping[str, str], options: StackOptions, chosen: Settings, began: float) -> None:
     out.print(f"[green]ready[/] after {time.monotonic() - began:.1f} s; logs are in {text(near(chosen.data / 'logs'))}")
     if options.s3:
-        out.print(f"S3 takes the access key {s3.ACCESS_KEY} and the secret key {s3.SECRET_KEY}")
+        out.print("so that tables are kept in its S3:")
+        _show_lines(how_to_use_s3(chosen.ports.s3))
     if options.secure:
         show_users(chosen.data)
         return
     exports = how_to_reach(addresses, addresses_in(settings()))
     if exports:
         out.print("so that other commands find it:")
-    for line in exports:
+    _show_lines(exports)
+
+
+def _show_lines(lines: Iterable[str]) -> None:
+    for line in lines:
         out.print(f"  {text(line)}")
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from penstock.cli.output import downloading, err, out, text
 from penstock.local.jars import OnProgress
 from penstock.local.part import Condition
+from penstock.local.parts import s3
 from penstock.local.state import PartState, memory_of
 
 _COLOURS = {
@@ -109,4 +110,12 @@ def how_to_reach(stack: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
         f"export PENSTOCK_{name.upper()}={shlex.quote(value)}"
         for name, value in stack.items()
         if own.get(name) != value
+    ]
+
+
+def how_to_use_s3(port: int) -> list[str]:
+    """The lines a shell needs so that tables are kept in the stack's object store."""
+    return [
+        f"export PENSTOCK_LAKE=s3a://{s3.BUCKET}/tables PENSTOCK_S3_ENDPOINT=http://localhost:{port}",
+        f"export PENSTOCK_S3_ACCESS_KEY={s3.ACCESS_KEY} PENSTOCK_S3_SECRET_KEY={s3.SECRET_KEY}",
     ]

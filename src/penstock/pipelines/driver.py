@@ -23,6 +23,7 @@ from penstock.pipelines.tables import by_table
 from penstock.spark.open_session import java_is_there, open_session
 from penstock.spark.protecting import REDACTION
 from penstock.spark.queries.runner import Runner
+from penstock.spark.s3a import s3a_settings
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def spark_master(pipelines: Sequence[Pipeline]) -> str:
 
 def spark_conf(pipelines: Sequence[Pipeline], settings: Settings) -> Mapping[str, object]:
     """Spark's settings for all files, which must not contradict each other; S3 is as the settings have it."""
-    s3 = {f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.s3.items()}
+    s3 = {f"spark.hadoop.{name}": value for name, value in s3a_settings(settings.s3).items()}
     hides = REDACTION if any(pipeline.source.protect.secret for pipeline in pipelines) else {}
     merged: dict[str, object] = {**s3, **hides}
     first: dict[str, Pipeline] = {}

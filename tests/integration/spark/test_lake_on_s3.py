@@ -13,6 +13,7 @@ from penstock.errors import CompactionRefused
 from penstock.lake.compaction import compact_table
 from penstock.lake.store import open_store
 from penstock.spark.hadoop_files import HadoopFiles
+from penstock.spark.s3a import s3a_settings
 from tests.integration.conftest import CreateTopic, Fill
 from tests.integration.spark.test_lake_crashes import crash
 from tests.lake_queries import Lake, LakeFormat, events, read_delta
@@ -22,12 +23,12 @@ from tests.lake_queries import Lake, LakeFormat, events, read_delta
 def with_s3(spark: SparkSession, s3_lake: Settings) -> Iterator[Settings]:
     """Let the session of all tests find the store."""
     conf = spark._jsc.hadoopConfiguration()
-    given = {**s3_lake.s3, "endpoint.region": "us-east-1", "path.style.access": "true"}
+    given = s3a_settings(s3_lake.s3)
     for name, value in given.items():
-        conf.set(f"fs.s3a.{name}", str(value))
+        conf.set(name, str(value))
     yield s3_lake
     for name in given:
-        conf.unset(f"fs.s3a.{name}")
+        conf.unset(name)
 
 
 @pytest.fixture

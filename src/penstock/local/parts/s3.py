@@ -15,6 +15,8 @@ FILES: tuple[str, ...] = ("s3",)
 VERSION = "4.1.0"
 ACCESS_KEY = "penstock"
 SECRET_KEY = "penstock-local"  # noqa: S105 - known on purpose: it guards a store on localhost, and clients want some key
+BUCKET = "lake"
+"""The bucket that is there from the start."""
 
 
 def wanted(options: StackOptions) -> bool:
@@ -41,9 +43,9 @@ def parts(site: Site) -> list[Part]:
 
 
 def _prepare(home: Path, port: int) -> None:
-    """Write the server's settings and make the directory of its buckets."""
+    """Write the server's settings, and make the directory of its buckets with the first one."""
     buckets = home / "buckets"
-    buckets.mkdir(parents=True, exist_ok=True)
+    (buckets / BUCKET).mkdir(parents=True, exist_ok=True)
     properties = {
         "s3proxy.endpoint": f"http://127.0.0.1:{port}",
         "s3proxy.authorization": "aws-v2-or-v4",
