@@ -8,16 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Self, get_args
 
-from pydantic import Field, SecretStr, StringConstraints, model_validator
+from pydantic import Field, SecretStr, model_validator
 
 from penstock.config.yaml_file import KeyPath
 from penstock.connect.patterns import is_meant
 from penstock.pipelines.sinks.base import SourceTable
-from penstock.pipelines.spec import Part
+from penstock.pipelines.spec import Part, worded
 from penstock.spark.protecting import Treatment, protecting
 from penstock.spark.transforms import Transform
 
-ColumnPattern = Annotated[str, StringConstraints(pattern=r"^([^.\s]+\.){1,2}[^.\s]+$")]
+ColumnPattern = Annotated[
+    str, worded(r"([^.\s]+\.){1,2}[^.\s]+", "a column, written table.column or schema.table.column")
+]
 
 _SHORTEST: Final = 16
 _STRICTEST_FIRST: Final[Sequence[Treatment]] = get_args(Treatment)

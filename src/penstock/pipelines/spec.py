@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from penstock.config.secrets import PassThrough
 from penstock.config.units import parse_duration_ms
@@ -15,11 +15,32 @@ from penstock.spark.queries.batch import FailureMode
 
 AVAILABLE_NOW = "available_now"
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-Topic = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
-
 _INTERVAL = re.compile(r"(?P<number>\d+)\s*(?P<unit>milli|second|minute|hour|day)\w*", re.IGNORECASE)
 _UNITS = {"milli": "ms", "second": "s", "minute": "m", "hour": "h", "day": "d"}
+
+
+def worded(pattern: str, words: str) -> AfterValidator:
+    """A text has to match a pattern, and a mistake is told by words."""
+
+    def check(given: str) -> str:
+        if not re.fullmatch(pattern, given):
+            raise ValueError(f"{given!r} is not {words}")
+        return given
+
+    return AfterValidator(check)
+
+
+Name = Annotated[str, worded(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "a name: up to 100 letters, digits, '.', '_' and '-'")]
+Topic = Annotated[
+    str, worded(r"[A-Za-z0-9._-]{1,249}", "the name of a topic: up to 249 letters, digits, '.', '_' and '-'")
+]
+Master = Annotated[
+    str,
+    worded(
+        r"local(\[[\w*,]+\])?|spark://.+|yarn|k8s://.+",
+        "a master of Spark: local[*], spark://host:7077, yarn or k8s://https://host:port",
+    ),
+]
 
 
 def parse_trigger(value: object) -> object:
@@ -69,7 +90,7 @@ class Options(Part):
 class Spark(Part):
     """Where Spark runs, and any setting of it."""
 
-    master: str = Field("local[*]", pattern=r"^(local(\[[\w*,]+\])?|spark://.+|yarn|k8s://.+)$")
+    master: Master = "local[*]"
     conf: PassThrough = Field(default_factory=PassThrough)
 
 

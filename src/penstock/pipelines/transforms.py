@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from penstock.errors import PenstockError, QueryFailed
-from penstock.pipelines.spec import Part
+from penstock.pipelines.spec import Part, worded
 from penstock.spark import transforms
 from penstock.spark.changes.following import following
 from penstock.spark.transforms import Transform
@@ -85,7 +85,7 @@ class RenameTransform(TransformConfig):
 class PythonTransform(TransformConfig):
     """A function of the user's, `DataFrame -> DataFrame`, by `module:function`; modules beside the file are found."""
 
-    function: Annotated[str, StringConstraints(pattern=r"^[\w.]+:\w+$")]
+    function: Annotated[str, worded(r"[\w.]+:\w+", "a function, written module:function")]
     arguments: dict[str, Any] = Field(default_factory=dict)
 
     def build(self, directory: Path) -> Transform:

@@ -70,7 +70,7 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
 TOPIC = "    topic: orders\n"
 SINK = "  - type: kafka\n"
 MISTAKES = [
-    ("name: orders", "name: a b", "1: name: string should match pattern"),
+    ("name: orders", "name: a b", "1: name: 'a b' is not a name: up to 100 letters"),
     ("name: orders\n", "", "1: name: field required"),
     (
         "source:\n  type: kafka",
@@ -160,7 +160,7 @@ MISTAKES = [
         "18: options.failure_mode: input should be 'CONTINUE' or 'THROW'",
     ),
     ("options: {}", "options: {dead_letters: orders}", "18: options.dead_letters: the source reads this topic"),
-    ("spark: {}", "spark: {master: mesos://x}", "19: spark.master: string should match pattern"),
+    ("spark: {}", "spark: {master: mesos://x}", "19: spark.master: 'mesos://x' is not a master of Spark: local"),
     ("spark: {}", "sparc: {}", "19: sparc is not a setting (did you mean spark?)"),
 ]
 

@@ -67,7 +67,7 @@ def test_a_hash_is_keyed_by_the_secret_which_is_not_shown() -> None:
     [
         ({"hash": ["t.email"]}, "hash needs a secret of 16 characters or more"),
         ({"hash": ["t.email"], "secret": "short"}, "at least 16"),
-        ({"drop": ["email"]}, "should match pattern"),
+        ({"drop": ["email"]}, "'email' is not a column, written table.column"),
     ],
 )
 def test_a_rule_that_could_not_work_is_refused(given: dict[str, object], problem: str) -> None:
