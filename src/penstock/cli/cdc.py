@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Annotated
 
@@ -68,11 +69,15 @@ def _show_notes(notes: list[Finding]) -> None:
 
 
 def _show_topics(prefix: str, patience: float = 0.0) -> None:
-    """Show the topics of a capture; the first rows need a moment to get from the connector into Kafka."""
+    """Show the topics of a capture, once no more rows come: the first ones need a moment to get into Kafka."""
     deadline = time.monotonic() + patience
     with Admin(settings()) as admin:
-        while not (topics := _topics(admin, prefix)) and time.monotonic() < deadline:
+        topics = _topics(admin, prefix)
+        while time.monotonic() < deadline:
             time.sleep(_LOOK_SECONDS)
+            before, topics = topics, _topics(admin, prefix)
+            if topics and topics == before and all(topic.records for topic in topics):
+                break
     if topics:
         show_table(("topic", right("records")), ((text(topic.name), f"{topic.records:,}") for topic in topics))
     else:
@@ -80,7 +85,9 @@ def _show_topics(prefix: str, patience: float = 0.0) -> None:
 
 
 def _topics(admin: Admin, prefix: str) -> list[TopicSummary]:
-    return [topic for topic in list_topics(admin) if topic.name.startswith(f"{prefix}.")]
+    """The topics of tables, such as `shop.public.orders`; `shop.dead` is a pipeline's."""
+    table = re.compile(rf"{re.escape(prefix)}\..+\..+")
+    return [topic for topic in list_topics(admin) if table.fullmatch(topic.name)]
 
 
 @app.command("list")

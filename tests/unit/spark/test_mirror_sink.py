@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import QueryFailed
 from penstock.spark.changes import memory
 from penstock.spark.changes.mirror_sink import MirrorSink
+from penstock.spark.files import LocalFiles
 from penstock.spark.lake.table import LakeTable
+from penstock.spark.lake.table_notes import TableNotes, write_notes
 from tests.changes import Changes, change, read, truncate
 
 pytestmark = pytest.mark.timeout(300)
@@ -239,6 +242,13 @@ def test_soft_deletes_keep_rows_and_their_values(spark: SparkSession, tmp_path: 
 def test_changes_without_a_key_cannot_be_mirrored(mirror: Changes) -> None:
     with pytest.raises(QueryFailed, match="the changes have no key"):
         mirror.write(change("c", 1, "Ada", lsn=1, keys=[]))
+
+
+def test_a_mirror_does_not_take_the_place_of_a_table_of_plain_parquet(mirror: Changes, tmp_path: Path) -> None:
+    table = LakeTable(str(tmp_path), "shop/people")
+    write_notes(LocalFiles(), table, TableNotes(T.StructType([]), ()))
+    with pytest.raises(QueryFailed, match="table shop/people is parquet already"):
+        mirror.sink.check(T.StructType([T.StructField("_cdc", T.StringType())]))
 
 
 def test_rows_that_tell_no_change_are_refused(mirror: Changes, spark: SparkSession) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.spark.changes.batch import refuse_without_changes, with_origin
+from penstock.spark.changes.batch import with_origin
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.table import LakeTable
@@ -22,7 +22,7 @@ class ChangeLogSink(DeltaSink):
 
     def check(self, schema: T.StructType) -> None:
         """As the protocol says: changes of any columns find room."""
-        refuse_without_changes(schema, self._changes.table.name)
+        self._changes.check(schema)
 
     def landed(self) -> Position | None:
         """As the protocol says; a log begins with the first change, wherever other sinks of the pipeline are."""

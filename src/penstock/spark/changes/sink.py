@@ -8,7 +8,7 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.spark.changes.batch import Facts, by_keys, refuse_lost_keys, refuse_without_changes, with_origin
+from penstock.spark.changes.batch import Facts, by_keys, refuse_lost_keys, with_origin
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.kept import kept
 from penstock.spark.lake.table import LakeTable
@@ -24,7 +24,7 @@ class ChangeSink(ABC):
 
     def check(self, schema: T.StructType) -> None:
         """As the protocol says."""
-        refuse_without_changes(schema, self._table.table.name)
+        self._table.check(schema)
 
     def landed(self) -> Position | None:
         """As the protocol says: nothing is known, so all is read from the start; what comes again changes nothing."""

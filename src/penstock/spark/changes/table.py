@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import TableChanged
+from penstock.spark.changes.batch import refuse_without_changes
 from penstock.spark.debezium.columns import own_name, take_in
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
@@ -25,6 +26,7 @@ from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.delta_log import is_delta_table, log_path
 from penstock.spark.lake.delta_sink import delta_path
 from penstock.spark.lake.evolution import nullable
+from penstock.spark.lake.formats import refuse_other_format
 from penstock.spark.lake.table import LakeTable
 
 _TRIES: Final = 5
@@ -84,6 +86,11 @@ class ChangeTable:
         self._properties = {**_PROPERTIES, **(_MERGED_PROPERTIES if is_merged else {})}
         self.table = table
         self.path = delta_path(table)
+
+    def check(self, schema: T.StructType) -> None:
+        """Refuse rows that are no changes, and a table that is no Delta table."""
+        refuse_without_changes(schema, self.table.name)
+        refuse_other_format(self._files, self.table, "delta")
 
     def exists(self) -> bool:
         """Whether the table is there."""

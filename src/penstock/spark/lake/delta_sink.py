@@ -22,6 +22,7 @@ from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.delta_log import is_delta_table
 from penstock.spark.lake.evolution import conformed
 from penstock.spark.lake.folders import with_folders
+from penstock.spark.lake.formats import refuse_other_format
 from penstock.spark.lake.layout import writers
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.lake.table_notes import TableNotes, next_notes
@@ -45,6 +46,7 @@ class DeltaSink:
 
     def check(self, schema: T.StructType) -> None:
         """As the protocol says."""
+        refuse_other_format(self._files, self._table, "delta")
         next_notes(self._table, self._read_notes(), without_origin(schema))
 
     def landed(self) -> Position | None:

@@ -28,6 +28,7 @@ from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.evolution import conformed
 from penstock.spark.lake.file_names import file_name, writer_of
 from penstock.spark.lake.folders import with_folders
+from penstock.spark.lake.formats import refuse_other_format
 from penstock.spark.lake.layout import Layout, writers
 from penstock.spark.lake.ledger import Entry, Ledger, Move, ledger_of
 from penstock.spark.lake.table import LakeTable
@@ -53,6 +54,7 @@ class ParquetSink:
 
     def check(self, schema: T.StructType) -> None:
         """As the protocol says."""
+        refuse_other_format(self._files, self._table, "parquet")
         next_notes(self._table, read_notes(self._files, self._table), without_origin(schema))
 
     def landed(self) -> Position | None:
