@@ -105,7 +105,8 @@ def _show(verdicts: Sequence[Verdict]) -> None:
     show_table(columns, map(_row, verdicts))
     for verdict in verdicts:
         for each in verdict.differences[:SHOWN]:
-            out.print(f"[red]{text(verdict.table)} {text(each.key)}[/] {each.problem}")
+            key = ", ".join(map(str, each.key))
+            out.print(f"[red]{text(verdict.table)} {text(key)}[/] {each.problem}")
             for column, (theirs, ours) in each.columns.items():
                 out.print(f"  {text(column)}: database {text(theirs)}, lake {text(ours)}")
         if verdict.different > SHOWN:
