@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.spark.changes.batch import coarse
 from penstock.spark.changes.table import Evolution, evolution, own_columns
 from penstock.spark.debezium.values import struct_of
 
@@ -49,19 +48,3 @@ def test_two_types_that_a_column_could_each_be_widened_to_do_not_meet_in_it() ->
     found = evolution(table, rows)
     assert found.names == {name: name for name in rows.names}
     assert (found.added, found.widened) == ({"price__decimal_38_10": fine}, {"price": whole})
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "most", "found"),
-    [
-        (17, 998_765, 2**31 - 1, (0, 1_000_000)),
-        (4_000_123, 4_009_456, 2**31 - 1, (4_000_000, 4_010_000)),
-        (5, 5, 2**31 - 1, (5, 5)),
-        (-120, 127, 127, (-128, 127)),
-        (-3, 7, 2**31 - 1, (-10, 10)),
-    ],
-)
-def test_the_range_of_a_batch_is_widened_to_round_numbers_within_its_type(
-    low: int, high: int, most: int, found: tuple[int, int]
-) -> None:
-    assert coarse(low, high, most) == found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,14 +17,6 @@ from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import KAFKA, quoted
 
 _KEPT: Final = ("op", "at", "snapshot", "commit", "lsn", "row", "tx", "tx_order", "keys", "unavailable", "outside")
-_ORDERED: Final = (T.NumericType, T.StringType, T.DateType)
-_WHOLE: Final[Mapping[type[T.DataType], int]] = {
-    T.ByteType: 2**7 - 1,
-    T.ShortType: 2**15 - 1,
-    T.IntegerType: 2**31 - 1,
-    T.LongType: 2**63 - 1,
-}
-"""The types of whole numbers, with the largest that each holds."""
 
 
 @dataclass(frozen=True)
@@ -144,27 +136,6 @@ def by_keys(changes: DataFrame) -> Iterator[tuple[DataFrame, Facts]]:
         own = F.array(*map(F.lit, row["keys"])).cast("array<string>")
         part = changes.filter((op == "t") | (keys == own))
         yield part, facts_of(part)
-
-
-def bounds_of(rows: DataFrame, keys: Sequence[str]) -> tuple[str, str, str] | None:
-    """The first key column and its range as SQL, by which files without any of these rows are told; None if not."""
-    name = keys[0]
-    kind = rows.schema[name].dataType
-    if not isinstance(kind, _ORDERED):
-        return None
-    [(low, high)] = rows.agg(F.min(quoted(name)).cast("string"), F.max(quoted(name)).cast("string")).collect()
-    if low is None:
-        return None
-    if type(kind) in _WHOLE:
-        low, high = coarse(int(low), int(high), _WHOLE[type(kind)])
-    first, last = (f"CAST({literal(value)} AS {kind.simpleString()})" for value in (low, high))
-    return quoted(name), first, last
-
-
-def coarse(low: int, high: int, most: int) -> tuple[int, int]:
-    """A range that is somewhat larger, so that most batches of a table have the same: Spark compiles code for each."""
-    step = 10 ** (len(str(high - low)) - 1)
-    return max(low // step * step, -most - 1), min(-(-high // step) * step, most)
 
 
 def literal(value: object) -> str:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.spark.changes.batch import Facts, is_missing, refuse_keyless
 from penstock.spark.changes.moved import with_old_values
+from penstock.spark.changes.near import near
 from penstock.spark.changes.order import ORDER, in_order, is_newer
 from penstock.spark.changes.sink import ChangeSink
 from penstock.spark.changes.truncates import LSN, TruncateMemory, Truncates
@@ -74,8 +75,9 @@ class HistorySink(ChangeSink):
         stored = self._open_versions(new, facts.keys)
         events = new.withColumn(_STORED, F.lit(False)).unionByName(stored, allowMissingColumns=True)
         with kept(versions(events, facts, truncates=truncates is not None)) as made:
+            ending = near(made.filter(_STORED), facts.keys, facts.changes)
             made.createOrReplaceTempView(_VERSIONS)
-            changes.sparkSession.sql(self._statement(facts.keys))
+            changes.sparkSession.sql(self._statement(facts.keys, ending))
 
     def _truncations(self, new: DataFrame, truncates: Truncates, facts: Facts) -> DataFrame:
         """A deletion of every row that is older than a truncate, by the first one after it."""
@@ -94,13 +96,15 @@ class HistorySink(ChangeSink):
         wanted = new.select(*map(quoted, keys)).distinct()
         return table.join(F.broadcast(wanted), list(keys), "left_semi").withColumn(_STORED, F.lit(True))
 
-    def _statement(self, keys: Sequence[str]) -> str:
-        same = " AND ".join(f"t.{quoted(key)} <=> s.{quoted(key)}" for key in keys)
+    def _statement(self, keys: Sequence[str], ending: Sequence[str] | None) -> str:
+        """Where no stored version ends, nothing of the table needs to be looked at."""
+        same = [f"t.{quoted(key)} <=> s.{quoted(key)}" for key in keys]
+        ended = " AND ".join([*same, *(["false"] if ending is None else ending)])
         columns = [quoted(column.name) for column in self._table.columns]
         names = ", ".join(columns)
         values = ", ".join(f"s.{name}" for name in columns)
         return (
-            f"MERGE INTO {self._table.path} t USING {_VERSIONS} s ON {same} AND t.{TO} IS NULL AND s.{_STORED} "  # noqa: S608 - names are quoted
+            f"MERGE INTO {self._table.path} t USING {_VERSIONS} s ON {ended} AND t.{TO} IS NULL AND s.{_STORED} "  # noqa: S608 - names are quoted
             f"WHEN MATCHED THEN UPDATE SET t.{TO} = s.{TO} "
             f"WHEN NOT MATCHED AND NOT s.{_STORED} THEN INSERT ({names}) VALUES ({values})"
         )

@@ -13,16 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.spark.changes.batch import (
-    Facts,
-    bounds_of,
-    last_of_each,
-    literal,
-    refuse_keyless,
-)
+from penstock.spark.changes.batch import Facts, last_of_each, literal, refuse_keyless
 from penstock.spark.changes.former import with_deleted
 from penstock.spark.changes.memory import DeleteMemory
 from penstock.spark.changes.moved import with_old_values, without_deletion
+from penstock.spark.changes.near import near
 from penstock.spark.changes.order import is_newer
 from penstock.spark.changes.sink import ChangeSink
 from penstock.spark.debezium.shape_rows import CDC
@@ -89,17 +84,16 @@ class MirrorSink(ChangeSink):
             session.sql(f"{soft if self._deletes == 'soft' else hard} WHERE {CDC}.lsn < {lsn}L")
 
     def _merge(self, last: DataFrame, facts: Facts) -> None:
-        bounds = bounds_of(last, facts.keys)
-        if bounds or not last.isEmpty():
+        around = near(last, facts.keys, facts.changes)
+        if around is not None:
             last.createOrReplaceTempView(_CHANGES)
-            last.sparkSession.sql(self._statement(last.columns, facts, bounds))
+            last.sparkSession.sql(self._statement(last.columns, facts, around))
 
-    def _statement(self, columns: Sequence[str], facts: Facts, bounds: tuple[str, str, str] | None) -> str:
+    def _statement(self, columns: Sequence[str], facts: Facts, around: Sequence[str]) -> str:
         same = [f"t.{quoted(key)} <=> s.{quoted(key)}" for key in facts.keys]
-        near = [f"t.{bounds[0]} >= {bounds[1]}", f"t.{bounds[0]} <= {bounds[2]}"] if bounds else []
         return "\n".join(
             [
-                f"MERGE INTO {self._table.path} t USING {_CHANGES} s ON {' AND '.join([*same, *near])}",
+                f"MERGE INTO {self._table.path} t USING {_CHANGES} s ON {' AND '.join([*same, *around])}",
                 *self._clauses(columns, facts),
             ]
         )

@@ -1,0 +1,87 @@
+"""Conditions by which a merge passes over most rows of a table that no change of a batch is about.
+
+Delta's MERGE sorts the whole table to let it meet the changes, however few they are. A range of keys keeps it from
+reading files; a sieve, a coarse set of the batch's keys, keeps it from sorting what it has read. Neither ever leaves
+out a row that a change is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from penstock.spark.changes.batch import literal
+from penstock.spark.decoding import quoted
+
+_ORDERED: Final = (T.NumericType, T.StringType, T.DateType)
+_WHOLE: Final[Mapping[type[T.DataType], int]] = {
+    T.ByteType: 2**7 - 1,
+    T.ShortType: 2**15 - 1,
+    T.IntegerType: 2**31 - 1,
+    T.LongType: 2**63 - 1,
+}
+"""The types of whole numbers, with the largest that each holds."""
+
+_WORD: Final = 64
+_SLOTS_PER_KEY: Final = 8
+_MOST_SIEVED: Final = 100_000
+"""Beyond so many keys, the sieve would take more room in Delta's log than it is worth."""
+_MOST_SLOTS: Final = 2**20
+
+
+def near(rows: DataFrame, keys: Sequence[str], most: int) -> list[str] | None:
+    """Conditions on a table `t` that hold for every row whose key is among these, of which there are so many at most.
+
+    None if there are no rows.
+    """
+    kind, key = rows.schema[keys[0]].dataType, F.col(quoted(keys[0]))
+    slots = F.collect_set(F.expr(_slot("", keys, _MOST_SLOTS)).cast("int"))
+    [(count, low, high, found)] = rows.agg(
+        F.count(F.lit(1)),
+        # A null is outside of every range, but among the keys.
+        *(F.when(F.count(key) == F.count(F.lit(1)), end(key)).cast("string") for end in (F.min, F.max)),
+        slots if most <= _MOST_SIEVED else F.array(),
+    ).collect()
+    if not count:
+        return None
+    return [*_range(keys[0], kind, low, high), *([sieve(found, keys)] if found else [])]
+
+
+def _range(key: str, kind: T.DataType, low: str | None, high: str | None) -> Iterator[str]:
+    """The range of the first part of the key, by which Delta tells files without any of these rows."""
+    if low is None or high is None or not isinstance(kind, _ORDERED):
+        return
+    ends = coarse(int(low), int(high), _WHOLE[type(kind)]) if type(kind) in _WHOLE else (low, high)
+    for sign, end in zip((">=", "<="), ends, strict=True):
+        yield f"t.{quoted(key)} {sign} CAST({literal(end)} AS {kind.simpleString()})"
+
+
+def coarse(low: int, high: int, most: int) -> tuple[int, int]:
+    """A range that is somewhat larger, so that most batches of a table have the same: Spark compiles code for each."""
+    step = 10 ** (len(str(high - low)) - 1)
+    return max(low // step * step, -most - 1), min(-(-high // step) * step, most)
+
+
+def sieve(slots: Collection[int], keys: Sequence[str]) -> str:
+    """The condition that a row's key falls into one of these slots, as bits of a list of numbers."""
+    size = min(_MOST_SLOTS, max(_WORD, 1 << (_SLOTS_PER_KEY * len(slots) - 1).bit_length()))
+    words = [0] * (size // _WORD)
+    for slot in slots:
+        word, bit = divmod(slot % size, _WORD)
+        words[word] |= 1 << bit
+    bits = f"from_json('[{','.join(map(_signed, words))}]', 'array<bigint>')"
+    own = _slot("t.", keys, size)
+    return f"getbit(get({bits}, cast({own} div {_WORD} AS int)), cast({own} % {_WORD} AS int)) = 1"
+
+
+def _slot(row: str, keys: Sequence[str], size: int) -> str:
+    """The SQL of which of so many slots a row's key falls into; of a power of two, one divides the other's."""
+    return f"pmod(xxhash64({', '.join(f'{row}{quoted(key)}' for key in keys)}), {size}L)"
+
+
+def _signed(word: int) -> str:
+    return str(word - 2**_WORD if word >> (_WORD - 1) else word)
