@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from penstock.catalog.database import Database
-from penstock.catalog.jobs.roster import Roster, require_jobs
+from penstock.catalog.jobs.roster import Roster, paused_jobs, require_jobs
 from penstock.catalog.jobs.workshop import Workshop, open_workshop
 from penstock.catalog.telling.teller import Teller
 from penstock.cli.output import err, show_error, text
@@ -31,6 +31,9 @@ def run(wanted: Sequence[str], chosen: Settings) -> int:
     hasty = chosen.model_copy(update={"timeout": min(chosen.timeout, _PATIENCE_SECONDS)})
     with Database(chosen, size=_CONNECTIONS) as database, Database(hasty, size=1) as looking:
         require_jobs(looking, wanted)
+        for job in paused_jobs(looking, wanted):
+            resume = f"`penstock jobs resume {text(job.name)}`"
+            err.print(f"job {job.job_id} [bold]{text(job.name)}[/] is paused; {resume} lets it run")
         with workshop(database, chosen) as shop:
             return _run(Roster(looking, wanted, shop.query), Teller(database, chosen), chosen)
 
