@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +23,12 @@ from penstock.spark.queries.runner import Runner
 
 _CONNECTIONS = 8
 """Batches of many topics take turns: merges do so anyway."""
+
+_TURN_SECONDS = 0.0005
+"""A batch is hundreds of calls to Java, whose answers each wait so long for the interpreter while the teller works."""
+
+_NEW_OBJECTS = 20_000
+"""So many are made between two looks for garbage: telling makes thousands that are of use for a moment."""
 
 _PATIENCE_SECONDS = 5.0
 """So long a look at the jobs may hold up the runner, which has heartbeats to send and signals to obey."""
@@ -48,6 +56,7 @@ def workshop(database: Database, chosen: Settings) -> Iterator[Workshop]:
 
 
 def _run(roster: Roster, teller: Teller, chosen: Settings) -> int:
+    _tune_interpreter()
     runner, stop = Runner(roster=roster), threading.Event()
     with stops_by_signal(stop), served_metrics(runner.vitals, chosen.metrics_port), shown(runner.vitals), teller:
         stopped = runner.run(stop)
@@ -61,6 +70,13 @@ def _run(roster: Roster, teller: Teller, chosen: Settings) -> int:
         return 1
     err.print("ended; all progress is kept")
     return 0
+
+
+def _tune_interpreter() -> None:
+    """Set it up for a thread that makes many messages beside those that wait for Spark."""
+    sys.setswitchinterval(_TURN_SECONDS)
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
 
 
 def _tell(what: str, error: PenstockError) -> None:
