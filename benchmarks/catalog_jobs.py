@@ -14,16 +14,18 @@ from datetime import date, timedelta
 from pathlib import Path
 from threading import Thread
 
-from _catalog import answer, bare_copy_seconds, own_database
+from _catalog import answer, bare_copy_seconds, copied_out, own_database
 from _common import own_topic, percentiles
 
 from penstock import Producer
 from penstock.catalog.database import Database
-from penstock.catalog.staging.tables import COMPACTION
+from penstock.catalog.merge import merge
+from penstock.catalog.staging.tables import COMPACTION, incoming
+from penstock.catalog.staging.writer import prepare_incoming
 from penstock.cli.own_stack import client_environment
 from penstock.config import Settings
 
-EVENTS = int(os.environ.get("EVENTS", "400000"))
+EVENTS = int(os.environ.get("EVENTS", "600000"))
 LEAST_RATE = 10_000
 OF_COPY = 0.3
 RATE = 500
@@ -33,6 +35,9 @@ MOST_SECONDS = 2.0
 START_SECONDS = 180
 DATASETS = 2_000
 PARTITIONS = 2
+BATCH = 100_000
+WRITTEN = (COMPACTION, "dataset", "dataset_search", "dataset_load_status", "outbox")
+"""The tables that compactions are written to."""
 
 TEXTS = {"type": "map", "values": "string"}
 TRACKING_EVENT = {
@@ -107,11 +112,33 @@ def measure_rate(settings: Settings, database: Database) -> int:
             seen = [(time.perf_counter(), count) for count in counts(database, topic, EVENTS)]
     (start, first), (end, last) = seen[0], seen[-1]
     rate = (last - first) / (end - start)
-    mine = f"kafka_topic = '{topic}'"
-    bare = EVENTS / bare_copy_seconds(database, {COMPACTION: mine, "dataset_load_status": mine})
+    bare = EVENTS / all_copied_seconds(database)
     print(f"  {rate:,.0f} events/s from Kafka to merged, goal {LEAST_RATE:,}")
-    print(f"  {rate / bare:.2f} of bare COPY of the rows of both tables ({bare:,.0f} events/s), goal {OF_COPY:.2f}")
+    print(f"  {rate / bare:.2f} of bare COPY of all rows that were written ({bare:,.0f} events/s), goal {OF_COPY:.2f}")
     return int(rate < LEAST_RATE or rate / bare < OF_COPY)
+
+
+def all_copied_seconds(database: Database) -> float:
+    """How long bare COPY takes for all rows that the job wrote.
+
+    What was told is gone from the outbox, so the same events are merged again where nobody tells.
+    """
+    with own_database() as settings, Database(settings) as untold:
+        for start in range(0, EVENTS // PARTITIONS, BATCH // PARTITIONS):
+            within = f"kafka_offset >= {start} AND kafka_offset < {start + BATCH // PARTITIONS}"
+            merge_again(untold, copied_out(database, COMPACTION, within))
+        return bare_copy_seconds(untold, dict.fromkeys(WRITTEN, "true"))
+
+
+def merge_again(database: Database, rows: bytes) -> None:
+    """Stage and merge rows of another database."""
+    arriving = incoming(COMPACTION)
+    with database.transaction() as connection:
+        prepare_incoming(connection, COMPACTION)
+        with connection.cursor() as cursor, cursor.copy(f"COPY {arriving} FROM STDIN".encode()) as sink:
+            sink.write(rows)
+        connection.execute(f"INSERT INTO {COMPACTION} SELECT * FROM {arriving}".encode())  # noqa: S608 - as above
+        merge(connection)
 
 
 def counts(database: Database, topic: str, wanted: int) -> Iterator[int]:

@@ -22,7 +22,6 @@ from typing import Any, Self
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.rows import dict_row
 from pyspark.sql import SparkSession
 
 from penstock import Consumer, Producer
@@ -279,8 +278,9 @@ def disturb(stack: Running, driver: Driver, number: int) -> None:
 
 def committed(settings: Settings) -> set[int]:
     """The numbers of all changes that were committed and that mean a message."""
-    with psycopg.connect(settings.database.get_secret_value(), row_factory=dict_row) as connection:
-        changes = [Change(**row) for row in connection.execute("SELECT * FROM public.committed")]
+    query = "SELECT id, urn, aspect, before::text, after::text, 0, actor FROM public.committed"
+    with psycopg.connect(settings.database.get_secret_value()) as connection:
+        changes = [Change.from_row(row) for row in connection.execute(query)]
     return {change.id for change in changes if change_log(change) or platform_events(change)}
 
 

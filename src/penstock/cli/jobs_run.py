@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from penstock.catalog.database import Database
-from penstock.catalog.jobs.roster import Roster, require_jobs
+from penstock.catalog.jobs.roster import Roster, paused_jobs, require_jobs
 from penstock.catalog.jobs.workshop import Workshop, open_workshop
 from penstock.catalog.telling.teller import Teller
 from penstock.cli.output import err, show_error, text
@@ -22,6 +24,12 @@ from penstock.spark.queries.runner import Runner
 _CONNECTIONS = 8
 """Batches of many topics take turns: merges do so anyway."""
 
+_TURN_SECONDS = 0.0005
+"""A batch is hundreds of calls to Java, whose answers each wait so long for the interpreter while the teller works."""
+
+_NEW_OBJECTS = 20_000
+"""So many are made between two looks for garbage: telling makes thousands that are of use for a moment."""
+
 _PATIENCE_SECONDS = 5.0
 """So long a look at the jobs may hold up the runner, which has heartbeats to send and signals to obey."""
 
@@ -31,6 +39,9 @@ def run(wanted: Sequence[str], chosen: Settings) -> int:
     hasty = chosen.model_copy(update={"timeout": min(chosen.timeout, _PATIENCE_SECONDS)})
     with Database(chosen, size=_CONNECTIONS) as database, Database(hasty, size=1) as looking:
         require_jobs(looking, wanted)
+        for job in paused_jobs(looking, wanted):
+            resume = f"`penstock jobs resume {text(job.name)}`"
+            err.print(f"job {job.job_id} [bold]{text(job.name)}[/] is paused; {resume} lets it run")
         with workshop(database, chosen) as shop:
             return _run(Roster(looking, wanted, shop.query), Teller(database, chosen), chosen)
 
@@ -45,6 +56,7 @@ def workshop(database: Database, chosen: Settings) -> Iterator[Workshop]:
 
 
 def _run(roster: Roster, teller: Teller, chosen: Settings) -> int:
+    _tune_interpreter()
     runner, stop = Runner(roster=roster), threading.Event()
     with stops_by_signal(stop), served_metrics(runner.vitals, chosen.metrics_port), shown(runner.vitals), teller:
         stopped = runner.run(stop)
@@ -58,6 +70,13 @@ def _run(roster: Roster, teller: Teller, chosen: Settings) -> int:
         return 1
     err.print("ended; all progress is kept")
     return 0
+
+
+def _tune_interpreter() -> None:
+    """Set it up for a thread that makes many messages beside those that wait for Spark."""
+    sys.setswitchinterval(_TURN_SECONDS)
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
 
 
 def _tell(what: str, error: PenstockError) -> None:

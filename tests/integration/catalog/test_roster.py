@@ -13,8 +13,8 @@ import pytest
 
 from penstock.catalog.database import Database
 from penstock.catalog.jobs import roster as rosters
-from penstock.catalog.jobs.roster import Roster, require_jobs
-from penstock.catalog.jobs.store import save_job
+from penstock.catalog.jobs.roster import Roster, paused_jobs, require_jobs
+from penstock.catalog.jobs.store import save_job, set_active
 from penstock.catalog.jobs.work import Work
 from penstock.config import Settings
 from penstock.errors import ConfigError
@@ -145,3 +145,20 @@ def test_a_process_begins_if_one_of_its_jobs_could_run(database: Database, run: 
         require_jobs(database, ["broken"])
     jobs.save("a", {"t1": LOADS})
     require_jobs(database, ["broken", "a"])
+
+
+def test_jobs_that_are_paused_are_known_where_somebody_waits_for_them(
+    database: Database, run: Callable[..., Jobs]
+) -> None:
+    def paused(*wanted: str) -> list[str]:
+        return [job.name for job in paused_jobs(database, wanted)]
+
+    jobs = run()
+    for name in ("a", "b"):
+        jobs.save(name, {f"t-{name}": LOADS})
+    with database.transaction() as connection:
+        set_active(connection, "a", is_active=False)
+    assert (paused("a", "b"), paused("b"), paused()) == (["a"], [], [])
+    with database.transaction() as connection:
+        set_active(connection, "b", is_active=False)
+    assert paused() == ["a", "b"]

@@ -17,7 +17,7 @@ import pytest
 
 from penstock import Consumer, Producer
 from penstock.catalog.database import Database
-from penstock.catalog.jobs.store import save_job
+from penstock.catalog.jobs.store import save_job, set_active
 from penstock.catalog.telling.messages import PLATFORM_EVENT_TOPIC
 from penstock.config import Settings
 from penstock.kafka.span import find_span, read_span
@@ -201,3 +201,32 @@ def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgo
     assert (rebuilt.code, "11 messages read, 7 refused" in rebuilt.err) == (0, True), rebuilt.err
     assert final_tables(database) == before
     assert len(dead_letters(senders.settings, f"{job}.dead")) == len(letters)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("spark", "in_catalog")
+def test_a_paused_job_says_how_it_is_resumed_and_runs_once_it_is(
+    database: Database, senders: Senders, run_command: RunCommand, metrics: Callable[[], str]
+) -> None:
+    job, loads = f"j{senders.name[-8:]}", senders.topic("loads")
+    senders.send(loads, GOBBLIN, compaction(1000, f"/data/{job}", "2016/07/01", 1))
+    save(database, job, {loads: COMPACTIONS})
+    with database.transaction() as connection:
+        set_active(connection, job, is_active=False)
+
+    def is_up() -> bool:
+        try:
+            return bool(metrics())
+        except httpx.TransportError:
+            return False
+
+    def steps() -> None:
+        wait_until(is_up)
+        with database.transaction() as connection:
+            set_active(connection, job, is_active=True)
+        wait_until(lambda: rows_of(database, "SELECT count(*) FROM dataset_load_status") == [(1,)])
+
+    with ended_by_signal(steps):
+        ran = run_command("jobs", "run", job)
+    assert ran.code == 0, ran.err
+    assert f"{job} is paused; `penstock jobs resume {job}` lets it run" in " ".join(ran.err.split())

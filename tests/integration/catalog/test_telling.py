@@ -150,6 +150,41 @@ def test_a_load_is_told_with_its_count_and_the_one_before(database: Database) ->
     assert told == [(100, None), (40, 100)]
 
 
+@pytest.mark.parametrize(
+    ("batches", "told"),
+    [
+        pytest.param(
+            [[(1, "a", 10), (2, "b", 20)], [(3, "c", 30), (4, "d", 40)]],
+            [(10, None), (20, 10), (30, 20), (40, 30)],
+            id="that goes on",
+        ),
+        pytest.param(
+            [[(1, "a", 10), (5, "c", 30)], [(3, "b", 20), (6, "d", 40)]],
+            [(10, None), (20, 10), (30, 10), (40, 30)],
+            id="with a late load",
+        ),
+        pytest.param(
+            [[(1, "a", 10), (2, "b", 20)], [(3, "b", 21), (4, "c", 30)]],
+            [(10, None), (20, 10), (21, 10), (30, 21)],
+            id="with a partition loaded again",
+        ),
+        pytest.param(
+            [[(1, "a", 10), (2, "b", 20), (2, "c", 30)]],
+            [(10, None), (20, 10), (30, 10)],
+            id="with two loads in one moment",
+        ),
+        pytest.param([[(2, "a", 10)], [(1, "a", 9)]], [(10, None)], id="with a load that is known to be outdated"),
+    ],
+)
+def test_each_load_of_a_series_is_told_with_the_count_before_it(
+    database: Database, batches: list[list[tuple[int, str, int]]], told: list[tuple[int, int | None]]
+) -> None:
+    for batch in batches:
+        take(database, COMPACTION, [load(at, partition, count) for at, partition, count in batch])
+    query = "SELECT after -> 'recordCount', after -> 'recordCountBefore' FROM outbox WHERE aspect = 'load' ORDER BY 1"
+    assert rows_of(database, query) == told
+
+
 def test_each_status_of_an_execution_is_told_also_those_that_come_in_one_batch(database: Database) -> None:
     took = [execution(at, status) for at, status in ((3, "SUCCEEDED"), (1, "STARTED"), (2, "RUNNING"), (2, "RUNNING"))]
     take(database, JOB_EXECUTION, took)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ URN = "urn:li:dataset:(urn:li:dataPlatform:hive,tracking.PageViewEvent,PROD)"
 
 
 def changed(aspect: str, before: Any, after: Any, actor: str | None = None) -> Change:
-    return Change(7, URN, aspect, before, after, datetime(2026, 1, 1, tzinfo=UTC), actor)
+    return Change(7, URN, aspect, before, after, 1_767_225_600_000, actor)
 
 
 def told(aspect: str, before: Any, after: Any) -> list[tuple[str, str, str | None]]:

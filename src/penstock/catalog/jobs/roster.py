@@ -98,3 +98,11 @@ def require_jobs(database: Database, wanted: Sequence[str]) -> None:
                 return
     if problems:
         raise ConfigError(problems)
+
+
+def paused_jobs(database: Database, wanted: Sequence[str]) -> list[Job]:
+    """The wanted jobs that wait to be resumed; where none is wanted by name, all of them if there is no other."""
+    with database.transaction() as connection:
+        jobs = [find_job(connection, job) for job in wanted] or list_jobs(connection)
+    paused = [job for job in jobs if not job.is_active]
+    return paused if wanted or len(paused) == len(jobs) else []

@@ -54,34 +54,45 @@ FROM incoming_gobblin_distcp c,
     LATERAL dataset_path(c.target_path) AS down (path), LATERAL dataset_path(c.source_path) AS up (path)
 WHERE down.path <> up.path AND is_dataset_urn(hdfs_urn(down.path)) AND is_dataset_urn(hdfs_urn(up.path));
 
+-- Partitions of many datasets have the same name, so each name is understood once.
+INSERT INTO batch_moment
+SELECT name, data_time(name) FROM (
+    SELECT partition_name FROM incoming_gobblin_compaction
+    UNION SELECT partition_name FROM incoming_gobblin_lumos
+    UNION SELECT partition_name FROM incoming_gobblin_distcp
+    UNION SELECT time_partition FROM incoming_metastore_audit
+) AS partitions (name) WHERE name IS NOT NULL;
+
+ANALYZE batch_moment;
+
 -- Of several events on one partition the newest counts.
 INSERT INTO batch_load
 SELECT DISTINCT ON (urn, cluster, operation_type, partition_grain, partition_expr) *
 FROM (
     SELECT hdfs_urn(dataset) AS urn, cluster, 'compact' AS operation_type, coalesce(partition_type, '') AS partition_grain,
-        coalesce(partition_name, '') AS partition_expr, data_time(partition_name), record_count, late_record_count,
+        coalesce(partition_name, '') AS partition_expr, m.at, record_count, late_record_count,
         moment(log_event_time) AS log_time, NULL AS ref_uri, job_context, project_name, flow_name, job_name, flow_exec_id,
         kafka_topic, kafka_partition, kafka_offset
-    FROM incoming_gobblin_compaction
+    FROM incoming_gobblin_compaction LEFT JOIN batch_moment m ON m.name = partition_name
     UNION ALL
     SELECT hdfs_urn(dataset), cluster, 'publish', CASE subpartition_type WHEN '_delta' THEN 'delta' ELSE coalesce(partition_type, '') END,
         concat_ws('/', partition_name, subpartition_name),
         coalesce(CASE WHEN max_data_date_epoch3 BETWEEN 1 AND 253402300799999 THEN moment(max_data_date_epoch3) END,
-            data_time(partition_name)),
+            m.at),
         record_count, NULL, moment(log_event_time), source_database || '.' || source_table,
         job_context, project_name, flow_name, job_name, flow_exec_id, kafka_topic, kafka_partition, kafka_offset
-    FROM incoming_gobblin_lumos
+    FROM incoming_gobblin_lumos LEFT JOIN batch_moment m ON m.name = partition_name
     UNION ALL
-    SELECT hdfs_urn(dataset), cluster, 'copy', coalesce(partition_type, ''), partition_name, data_time(partition_name),
+    SELECT hdfs_urn(dataset), cluster, 'copy', coalesce(partition_type, ''), partition_name, m.at,
         NULL, NULL, moment(log_event_time), source_path,
         job_context, project_name, flow_name, job_name, flow_exec_id, kafka_topic, kafka_partition, kafka_offset
-    FROM incoming_gobblin_distcp
+    FROM incoming_gobblin_distcp LEFT JOIN batch_moment m ON m.name = partition_name
     UNION ALL
     SELECT hive_urn(db_name, table_name), server,
         CASE event_type WHEN 'DROP_PARTITION' THEN 'delete' WHEN 'ALTER_PARTITION' THEN 'update' ELSE 'load' END,
-        '', time_partition, data_time(time_partition), NULL, NULL, moment(log_event_time), location,
+        '', time_partition, m.at, NULL, NULL, moment(log_event_time), location,
         event_type, NULL, NULL, NULL, NULL, kafka_topic, kafka_partition, kafka_offset
-    FROM incoming_metastore_audit
+    FROM incoming_metastore_audit LEFT JOIN batch_moment m ON m.name = time_partition
     WHERE event_name = 'MetastorePartitionAuditEvent' AND coalesce(is_successful, true)
 ) AS loads
 ORDER BY urn, cluster, operation_type, partition_grain, partition_expr,
@@ -94,7 +105,7 @@ SELECT urn, min(seen_at) FROM (
     UNION ALL SELECT upstream_urn, seen_at FROM batch_lineage
     UNION ALL SELECT jsonb_array_elements_text(value), seen_at FROM batch_observation WHERE aspect = 'upstreams'
     UNION ALL SELECT jsonb_array_elements_text(input_datasets || output_datasets), moment(log_event_time) FROM incoming_job_execution
-    UNION ALL SELECT hdfs_urn(dataset), moment(log_event_time) FROM incoming_gobblin_compaction
+    UNION ALL SELECT hdfs_urn(dataset), moment(min(log_event_time)) FROM incoming_gobblin_compaction GROUP BY dataset
     UNION ALL SELECT hdfs_urn(dataset), moment(log_event_time) FROM incoming_gobblin_lumos
     UNION ALL SELECT hdfs_urn(dataset), moment(log_event_time) FROM incoming_gobblin_distcp
     UNION ALL SELECT hive_urn(db_name, table_name), moment(log_event_time) FROM incoming_metastore_audit WHERE coalesce(is_successful, true)

@@ -9,6 +9,11 @@ CREATE TEMP TABLE IF NOT EXISTS batch_lineage (
     seen_at timestamptz NOT NULL
 ) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS batch_load (LIKE dataset_load_status) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS batch_moment (name text NOT NULL, at timestamptz) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS batch_series (
+    urn text NOT NULL, cluster text NOT NULL, operation_type text NOT NULL, partition_grain text NOT NULL,
+    record_count bigint, goes_on boolean NOT NULL
+) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS batch_written (
     urn text, cluster text, operation_type text, partition_grain text, partition_expr text, record_count bigint,
     flow_exec_id bigint, log_time timestamptz

@@ -35,7 +35,10 @@ def stage_lines(connection: Connection, table: TableName, lines: Lines) -> list[
     """
     prepare_incoming(connection, table)
     refusals = list(_copy(connection, table, lines))
-    if _insert(connection, table) < len(lines) - len(refusals):
+    try:
+        with savepoint(connection):
+            _insert_new(connection, table)
+    except RowRefused:
         _delete_those_incoming(connection, table)
         _insert(connection, table)
     return refusals
@@ -82,10 +85,16 @@ def _copy_all(connection: Connection, table: TableName, rows: CopyRows) -> None:
         rows.write(copy)
 
 
-def _insert(connection: Connection, table: TableName) -> int:
+def _insert_new(connection: Connection, table: TableName) -> None:
+    """Write rows of which none is there already, or fail; to look for each of them would take as long again."""
+    command = sql.SQL("INSERT INTO {} SELECT * FROM {}")
+    connection.execute(command.format(sql.Identifier(table), sql.Identifier(incoming(table))))
+
+
+def _insert(connection: Connection, table: TableName) -> None:
     command = sql.SQL("INSERT INTO {} SELECT * FROM {} ON CONFLICT ({}) DO NOTHING")
     names = sql.Identifier(table), sql.Identifier(incoming(table)), sql.SQL(", ").join(map(sql.Identifier, ORIGIN))
-    return connection.execute(command.format(*names)).rowcount
+    connection.execute(command.format(*names))
 
 
 def _delete_those_incoming(connection: Connection, table: TableName) -> None:

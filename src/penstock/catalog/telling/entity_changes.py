@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from penstock.catalog.telling.change import Change, as_urn
+from penstock.catalog.telling.change import LOAD, Change, as_urn
 
 Json = dict[str, Any]
 
@@ -22,7 +22,7 @@ class Meaning(NamedTuple):
     category: str
     operation: str
     modifier: str | msgspec.UnsetType = msgspec.UNSET
-    parameters: Json | msgspec.UnsetType = msgspec.UNSET
+    parameters: Json | msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class EntityChangeEvent(msgspec.Struct, frozen=True, rename="camel"):
@@ -34,7 +34,7 @@ class EntityChangeEvent(msgspec.Struct, frozen=True, rename="camel"):
     category: str
     operation: str
     modifier: str | msgspec.UnsetType = msgspec.UNSET
-    parameters: Json | msgspec.UnsetType = msgspec.UNSET
+    parameters: Json | msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     version: int = 0
 
 
@@ -111,8 +111,8 @@ def _run(change: Change) -> Iterator[Meaning]:
         yield Meaning("RUN", "COMPLETED", parameters=change.after)
 
 
-def _load(change: Change) -> Iterator[Meaning]:
-    yield Meaning("RUN", "COMPLETED", parameters=change.after)
+def _load(change: Change) -> tuple[Meaning]:
+    return (Meaning("RUN", "COMPLETED", parameters=change.after),)
 
 
 def _in_order(before: Iterable[Any], after: Iterable[Any]) -> list[Any]:
@@ -120,7 +120,7 @@ def _in_order(before: Iterable[Any], after: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys([*after, *before]))
 
 
-_MEANINGS: dict[str, Callable[[Change], Iterator[Meaning]]] = {
+_MEANINGS: dict[str, Callable[[Change], Iterable[Meaning]]] = {
     "datasetKey": _lifecycle,
     "status": _status,
     "schemaMetadata": _schema,
@@ -128,5 +128,5 @@ _MEANINGS: dict[str, Callable[[Change], Iterator[Meaning]]] = {
     "globalTags": _tags,
     "deprecation": _deprecation,
     "run": _run,
-    "load": _load,
+    LOAD: _load,
 }

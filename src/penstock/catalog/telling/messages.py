@@ -15,6 +15,8 @@ from penstock.schemas import Schema
 CHANGE_LOG_TOPIC: Final = "MetadataChangeLog_Versioned_v1"
 PLATFORM_EVENT_TOPIC: Final = "PlatformEvent_v1"
 
+_json = msgspec.json.Encoder().encode
+
 _MAX_PREVIOUS_BYTES = 400_000
 """What was before is left out where it would make the message too large for a broker."""
 
@@ -39,7 +41,7 @@ def change_log(change: Change) -> dict[str, Any] | None:
         "changeType": "DELETE" if change.after is None else "UPSERT",
         "aspectName": change.aspect,
         "aspect": _aspect(change, change.after),
-        "systemMetadata": {"lastObserved": change.stamp["time"]},
+        "systemMetadata": {"lastObserved": change.time},
         "previousAspectValue": _fitting(_aspect(change, change.before)),
         "created": change.stamp,
     }
@@ -49,9 +51,9 @@ def platform_events(change: Change) -> list[dict[str, Any]]:
     """What the change means, each as a PlatformEvent."""
     return [
         {
-            "header": {"timestampMillis": change.stamp["time"]},
+            "header": {"timestampMillis": change.time},
             "name": "entityChangeEvent",
-            "payload": {"value": msgspec.json.encode(event), "contentType": "application/json"},
+            "payload": {"value": _json(event), "contentType": "application/json"},
         }
         for event in entity_change_events(change)
     ]
@@ -60,7 +62,7 @@ def platform_events(change: Change) -> list[dict[str, Any]]:
 def _aspect(change: Change, state: Any) -> dict[str, Any] | None:  # noqa: ANN401 - what the aspect holds
     if state is None:
         return None
-    return {"value": msgspec.json.encode(aspect_json(change, state)), "contentType": "application/json"}
+    return {"value": _json(aspect_json(change, state)), "contentType": "application/json"}
 
 
 def _fitting(aspect: dict[str, Any] | None) -> dict[str, Any] | None:

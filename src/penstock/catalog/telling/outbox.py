@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from penstock.catalog.database import Connection, Database, records
+from penstock.catalog.database import Connection, Database
 from penstock.catalog.telling.change import Change
 from penstock.catalog.telling.messages import (
     CHANGE_LOG_TOPIC,
@@ -35,7 +35,10 @@ INSERT INTO outbox_refused SELECT o.*, %s FROM outbox o
 WHERE id = %s AND NOT EXISTS (SELECT FROM outbox_refused r WHERE r.id = o.id)
 """
 
-_WAITING = "SELECT id, urn, aspect, before, after, event_time, actor FROM outbox ORDER BY id LIMIT %s"
+_WAITING = """
+SELECT id, urn, aspect, before::text, after::text, round(date_part('epoch', event_time) * 1000)::bigint, actor
+FROM outbox WHERE id > %s ORDER BY id LIMIT %s
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +52,8 @@ class Sender:
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
+        self._last = 0
+        """Behind this change is looked for others: the rows of those before are dead, and would be passed each time."""
         for topic in (CHANGE_LOG_TOPIC, PLATFORM_EVENT_TOPIC):
             ensure_topic(settings, topic)
         self._change_log = Producer(CHANGE_LOG_TOPIC, change_log_schema(), settings=settings)
@@ -59,7 +64,8 @@ class Sender:
         with self._database.transaction() as connection:
             if connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK]).fetchone() != (True,):
                 return 0
-            changes = [Change(**row) for row in records(connection, _WAITING, [limit])]
+            waiting = connection.execute(_WAITING, [self._last, limit]).fetchall()
+            changes = [Change.from_row(row) for row in waiting]
             for change in changes:
                 self._send(connection, change)
             if refused := self._flush():
@@ -69,6 +75,7 @@ class Sender:
                     if change.id >= min(refused):
                         self._send(connection, change, Producer.send_sync)
             connection.execute("DELETE FROM outbox WHERE id = ANY(%s)", [[change.id for change in changes]])
+        self._last = changes[-1].id if changes else 0
         return len(changes)
 
     def send_all(self) -> int:
