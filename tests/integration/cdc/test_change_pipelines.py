@@ -130,7 +130,9 @@ def test_a_database_is_in_the_lake_as_it_is_now_and_as_it_came(
     assert lake.table("shop/customers", CUSTOMERS) == expected
     assert lake.table("log/customers", "count(*)") == [(len(ops),)]
     # A log is plain files for readers that know no deletion vectors, too.
-    assert DeltaTable(f"{lake.settings.lake}/log/customers").to_pyarrow_dataset().count_rows() == len(ops)
+    log = DeltaTable(f"{lake.settings.lake}/log/customers")
+    assert log.to_pyarrow_dataset().count_rows() == len(ops)
+    assert log.metadata().configuration["delta.checkpointInterval"] == "100"
 
     mirror = partial(Lakehouse(lake.settings).table, "shop/customers")
     verdict = verify(url, TableName("public", "customers"), mirror, patience=5)

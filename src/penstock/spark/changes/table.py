@@ -34,6 +34,8 @@ _MOST_INDEXED: Final = 32
 _log = logging.getLogger(__name__)
 _PROPERTIES: Final[Mapping[str, str]] = {"delta.feature.timestampNtz": "supported"}
 _MERGED_PROPERTIES: Final[Mapping[str, str]] = {"delta.enableDeletionVectors": "true"}
+# After every tenth commit, as it is by default, a quick stream would wait until Delta has summed up its log.
+_APPENDED_PROPERTIES: Final[Mapping[str, str]] = {"delta.checkpointInterval": "100"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class ChangeTable:
     def __init__(self, session: SparkSession, table: LakeTable, *, is_merged: bool = True) -> None:
         self._files = files_at(table.lake, session)
         self._columns: T.StructType | None = None
-        self._properties = {**_PROPERTIES, **(_MERGED_PROPERTIES if is_merged else {})}
+        self._properties = {**_PROPERTIES, **(_MERGED_PROPERTIES if is_merged else _APPENDED_PROPERTIES)}
         self.table = table
         self.path = delta_path(table)
 
