@@ -75,7 +75,8 @@ class HistorySink(ChangeSink):
         stored = self._open_versions(new, facts.keys)
         events = new.withColumn(_STORED, F.lit(False)).unionByName(stored, allowMissingColumns=True)
         with kept(versions(events, facts, truncates=truncates is not None)) as made:
-            ending = near(made.filter(_STORED), facts.keys, facts.changes)
+            # A truncate ends as many versions as there are rows.
+            ending = near(made.filter(_STORED), facts.keys, made.count() if truncates else facts.changes)
             made.createOrReplaceTempView(_VERSIONS)
             changes.sparkSession.sql(self._statement(facts.keys, ending))
 
