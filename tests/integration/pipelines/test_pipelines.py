@@ -217,6 +217,19 @@ def _mistakes(driver: Driver) -> list[Problem]:
     return []
 
 
+def test_what_is_refused_behind_a_limit_is_kept(files: PipelineFiles, create_topic: CreateTopic, fill: Fill) -> None:
+    topic = create_topic()
+    fill(topic, [*(b'{"n": %d}' % number for number in range(5000)), b"bad"])
+    path = files.write(
+        topic,
+        source=kafka_source(topic, format="json", schema=NUMBERS),
+        transform=[sql("SELECT * FROM source LIMIT 2")],
+        sinks=[kafka_sink(f"{topic}-out")],
+    )
+    assert files.driver(path).runner().run(threading.Event()) == {}
+    assert [record.value for record in files.records(f"{topic}.dead")] == [b"bad"]
+
+
 def test_a_console_counts_and_keeps_what_it_does_not_show(
     files: PipelineFiles, create_topic: CreateTopic, fill: Fill, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -130,7 +130,14 @@ def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts |
         rows = path.transform(good_rows(path.decoder, observed(decoded, observation)))
         untaken = path.sink.write(path.sink.form(rows), underway.batch)
         underway.untaken = dict(untaken or {})
-        return counts_of(observation)
+        counts = counts_of(observation)
+        saw_all = counts is None or counts.read == underway.batch.size or not _may_stop_early(rows)
+        return counts if saw_all else None
+
+
+def _may_stop_early(rows: DataFrame) -> bool:
+    """Whether a LIMIT may end the reading, so that what is refused behind it goes by uncounted."""
+    return "GlobalLimit" in rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - PySpark prints plans only
 
 
 def _leave_out(path: BatchPath, failure: TransformFailed, underway: Underway) -> None:
