@@ -127,6 +127,7 @@ def test_mirrors_and_histories_are_right_whatever_dies(shop: Shop, rounds: int, 
     chance = random.Random(seed)  # noqa: S311 - any order will do, as long as it can be repeated
     victims = chance.choices(VICTIMS, k=FULL_KILLS * rounds) if rounds else SHORT_VICTIMS
     began = time.monotonic()
+    tell(f"seed {seed}")
     shop.capture()
     with Workload(shop.url, seed, rewrites=bool(rounds)) as work:
         work_through(shop, victims, chance)
@@ -136,7 +137,7 @@ def test_mirrors_and_histories_are_right_whatever_dies(shop: Shop, rounds: int, 
         agreed = verified(shop)
         wait_for_history(shop)
     tell(
-        f"seed {seed}: killed {dict(shop.killed)} while {sum(work.done.values()):,} transactions ran in "
+        f"killed {dict(shop.killed)} while {sum(work.done.values()):,} transactions ran in "
         f"{time.monotonic() - began:.0f} s: {agreed}; connectors restarted by hand: {shop.restarts}"
     )
     for table in shop.tables:
@@ -199,15 +200,28 @@ def wait_for_history(shop: Shop) -> None:
     """The open versions are the rows of the mirror, once both have read everything."""
     give_up = time.monotonic() + SECONDS_TO_AGREE
     for table in shop.tables:
-        while (now := state_of(shop.rows(f"history/{table}"))) != (mirror := state_of(shop.rows(f"mirror/{table}"))):
-            assert time.monotonic() < give_up, (table, sorted(now - mirror)[:3], sorted(mirror - now)[:3])
+        while found := differences(shop.rows(f"history/{table}"), shop.rows(f"mirror/{table}"), KEYS[table]):
+            log = (shop.directory / "log").read_text()[-2000:]
+            assert time.monotonic() < give_up, f"{table}, history and mirror: {dict(found[:5])}\n{log}"
             time.sleep(1)
 
 
-def state_of(rows: list[Row]) -> set[str]:
-    """The rows that are there, each as text; a version that has ended, or of a deletion, is not."""
-    there = (row for row in rows if row.get("_valid_to") is None and row.get("_op") not in {"d", "t"})
-    return {repr(sorted((name, value) for name, value in row.items() if name not in OWN)) for row in there}
+def differences(history: list[Row], mirror: list[Row], keys: tuple[str, ...]) -> list[tuple[Any, Any]]:
+    """The columns in which open versions and mirrored rows differ, by key; a deletion is no row."""
+    there = [row for row in history if row["_valid_to"] is None and row["_op"] not in {"d", "t"}]
+    now, then = ({tuple(row[key] for key in keys): _texts(row) for row in rows} for rows in (there, mirror))
+    assert len(there) == len(now), "a row has two open versions"
+    return [
+        (key, _unlike(now.get(key, {}), then.get(key, {}))) for key in {**now, **then} if now.get(key) != then.get(key)
+    ]
+
+
+def _texts(row: Row) -> dict[str, str]:
+    return {name: repr(value) for name, value in row.items() if name not in OWN}
+
+
+def _unlike(left: dict[str, str], right: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
+    return {name: (left.get(name), right.get(name)) for name in {**left, **right} if left.get(name) != right.get(name)}
 
 
 def assert_without_gaps(history: list[Row], keys: tuple[str, ...]) -> None:
