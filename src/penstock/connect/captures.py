@@ -14,7 +14,7 @@ from penstock.connect.debezium import Capture, is_postgres, other_settings, post
 from penstock.connect.facts import Finding, Wanted, findings
 from penstock.connect.patterns import from_regular_expressions, is_meant
 from penstock.connect.postgres import Postgres, Slot, connect
-from penstock.connect.state import STOPPED, ConnectorState
+from penstock.connect.state import ConnectorState
 from penstock.errors import (
     ConnectorFailed,
     ConnectorNotFound,
@@ -107,9 +107,8 @@ def _register(client: ConnectClient, capture: Capture, wanted: Mapping[str, str]
     if kind not in client.plugins():
         raise ConnectRefused(f"{client.address} has no plugin {kind}", hint="put it into the workers' plugin.path")
     client.put(capture.name, wanted)
-    # A removal that was cut off leaves a connector that no settings start again.
-    if client.state(capture.name).state == STOPPED:
-        client.resume(capture.name)
+    # A removal leaves a connector that no settings start again; one a moment ago may not be seen yet.
+    client.resume(capture.name)
 
 
 def _differs(client: ConnectClient, name: ConnectorName, wanted: Mapping[str, str]) -> bool:
