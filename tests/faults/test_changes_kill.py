@@ -43,7 +43,7 @@ SHORT_TABLES = ("things",)
 """The one of all types: each table more is two queries more that start cold."""
 
 VICTIMS = ("connect", "kafka", "postgres", "driver")
-SECONDS_TO_AGREE = 300
+SECONDS_TO_AGREE = 900
 OWN = {"_cdc", "_valid_from", "_valid_to", "_op"}
 KEYS = {"things": ("id",), "orders": ("customer", "number"), "notes": ("id",)}
 
