@@ -27,6 +27,22 @@ def test_java_options_of_the_user_stand_beside_ours() -> None:
     assert "log4j2.configurationFile" in options
 
 
+@pytest.mark.parametrize(
+    ("given", "master", "added"),
+    [
+        ("-Da=b", "local[2]", True),
+        ("-XX:+UseZGC -Da=b", "local[2]", False),
+        ("-XX:+UseStringDeduplication", "local[2]", True),
+        ("-Da=b", "spark://master:7077", False),
+    ],
+)
+def test_a_local_driver_collects_garbage_for_throughput_unless_told_otherwise(
+    given: str, master: str, added: bool
+) -> None:
+    options = session_options([], {"spark.driver.extraJavaOptions": given}, master)["spark.driver.extraJavaOptions"]
+    assert ("-XX:+UseParallelGC" in options) is added
+
+
 def test_jars_that_spark_brings_itself_are_left_out() -> None:
     assert session_options(JARS, {}, "local[2]")["spark.driver.extraClassPath"] == str(JARS[0])
 
