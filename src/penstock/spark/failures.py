@@ -109,7 +109,7 @@ def translate(failure: PySparkException | Py4JError, tried: str) -> Exception:
     return QueryInterrupted(f"{tried}: {_reason(text)}")
 
 
-def as_error(failure: Exception) -> PenstockError:
+def as_error(failure: BaseException) -> PenstockError:
     """A failure that nobody was there to mend, as one of ours."""
     return failure if isinstance(failure, PenstockError) else QueryInterrupted(f"a batch was cut off: {failure!r}")
 

@@ -5,7 +5,7 @@ import pytest
 from penstock.errors import TransformFailed
 from penstock.events.record import Offset, Origin, Partition, TopicName
 from penstock.kafka.offsets import PartitionId
-from penstock.spark.queries.narrowing import OffsetRange, failing_messages, ranges_of
+from penstock.spark.queries.narrowing import OffsetRange, failing_messages, ranges_around, ranges_of
 from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch
 
@@ -49,3 +49,9 @@ def test_a_batch_holds_the_offsets_between_its_positions() -> None:
     batch = Batch("q", 1, start, start.advanced({PLACE: Offset(3), other: Offset(2)}, {}))
     assert ranges_of(batch) == [OffsetRange(other, Offset(0), Offset(2))]
     assert batch.size == 2
+
+
+def test_ranges_around_messages_go_from_the_first_to_the_last_of_each_partition() -> None:
+    other = PartitionId(TopicName("events"), Partition(1))
+    origins = [Origin(*PLACE, Offset(7)), Origin(*other, Offset(3)), Origin(*PLACE, Offset(4))]
+    assert ranges_around(origins) == [a_range(4, 8), OffsetRange(other, Offset(3), Offset(4))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -11,13 +12,13 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.errors import RowRefused
 from penstock.catalog.processors.base import PROBLEM
-from penstock.catalog.staging.copying import Lines, origins
+from penstock.catalog.staging.copying import ArrowTable, Lines, origins
 from penstock.catalog.staging.lines import copy_lines
 from penstock.catalog.staging.rows import Refusal
 from penstock.errors import PenstockError
 from penstock.events.record import Origin
 from penstock.spark.queries.position import Position
-from penstock.spark.sinks.sink import Batch
+from penstock.spark.sinks.sink import Batch, Rest
 
 Take = Callable[[Lines, Batch], list[Refusal]]
 """Makes the rows of a batch durable, and gives back those that are refused."""
@@ -44,9 +45,11 @@ class CatalogSink:
         """As the protocol says."""
         return copy_lines(rows, self.columns)
 
-    def write(self, formed: DataFrame, batch: Batch) -> Mapping[Origin, PenstockError]:
-        """As the protocol says."""
-        table = formed.toArrow()
+    def write(self, formed: DataFrame, batch: Batch) -> Rest:
+        """As the protocol says: PostgreSQL takes the rows while Spark makes the next ones."""
+        return partial(self._take_all, formed.toArrow(), batch)
+
+    def _take_all(self, table: ArrowTable, batch: Batch) -> Mapping[Origin, PenstockError]:
         is_good = pc.is_null(table[PROBLEM])
         bad, lines = table.filter(pc.invert(is_good)), Lines(self.columns, table.filter(is_good))
         problems = zip(origins(bad), bad[PROBLEM].to_pylist(), strict=True)

@@ -4,13 +4,16 @@ A crash between any two steps is harmless: until step 6 the query's position sta
 again. A lake then knows what of it has landed, and takes only the rest; a topic gets it again, at least once, and so do
 the dead letters. Each record carries its origin. A message that is left out of what lands is kept first: what has
 landed is not transformed again, so nobody would come upon it any more.
+
+A sink may need Spark for the first half of step 4 only. Then the other half is done after step 5, with what the sink
+gives back kept behind it, and still before step 6.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from typing import Literal
 
 import pyarrow as pa
@@ -23,9 +26,9 @@ from penstock.kafka.offsets import Offsets
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.decoding import KAFKA, MESSAGE_COLUMNS, PROBLEM, Decoder, is_refused, origin_of
 from penstock.spark.failures import REFUSED, Refused, UnknownSchemas, spark_failures
-from penstock.spark.queries.narrowing import OffsetRange, failing_messages, ranges_of
+from penstock.spark.queries.narrowing import OffsetRange, failing_messages, ranges_around, ranges_of
 from penstock.spark.queries.observing import Counts, counts_of, observed
-from penstock.spark.sinks.sink import Batch, Sink
+from penstock.spark.sinks.sink import Batch, Rest, Sink
 from penstock.spark.transforms import Transform
 
 FailureMode = Literal["CONTINUE", "THROW"]
@@ -48,10 +51,11 @@ class BatchPath:
 
 @dataclass
 class Underway:
-    """A batch on its path, and what is known of it: what has landed before, what the transform and the sink refuse.
+    """A batch on its path, and what is known of it: what has landed before, what the transform fails on.
 
-    What the transform fails on is kept as soon as it is found. What the sink gives back is kept after it was written: a
-    sink that gives messages back does not say what has landed, so it is given them again after a crash.
+    What the transform fails on is kept as soon as it is found. `rest` is what the sink has still to do. What it gives
+    back is kept after the rows are safe: such a sink does not say what has landed, so it is given them again after a
+    crash.
     """
 
     batch: Batch
@@ -59,11 +63,11 @@ class Underway:
     landed: Offsets
     read_range: ReadRange
     failing: dict[Origin, TransformFailed] = field(default_factory=dict)
-    untaken: dict[Origin, PenstockError] = field(default_factory=dict)
+    rest: Rest | None = None
 
 
 def run_batch(path: BatchPath, underway: Underway) -> Counts:
-    """Take one batch through steps 1 to 5; the caller notes the progress when this returns.
+    """Take one batch through steps 1 to 5; the caller finishes it, and notes the progress then.
 
     1 read    2 decode    3 transform    4 write to the sink    5 keep what was refused    6 note the progress
     """
@@ -72,11 +76,21 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
     # 2 decode, 3 transform, 4 write; what the transform fails on is found, kept, and left out
     counts = _write_mending(path, arriving, underway)
     # 5 keep what was refused; where nothing was counted, look
-    if counts is None or counts.refused or underway.landed or underway.untaken:
+    if counts is None or counts.refused or underway.landed:
         _learning(path.decoder, underway.messages, lambda: _keep_refused(path, underway))
     failing = len(underway.failing)
     known = counts or Counts(underway.batch.size - failing, 0)
-    return Counts(known.read + failing, known.refused + failing + len(underway.untaken))
+    return Counts(known.read + failing, known.refused + failing)
+
+
+def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
+    """Let the sink do the rest of its work, and keep what it gives back; the batch counts with that."""
+    untaken = underway.rest() if underway.rest else {}
+    if untaken:
+        with spark_failures("reading refused messages again"):
+            again = reduce(DataFrame.unionAll, map(underway.read_range, ranges_around(untaken)))
+        _keep(path, again, untaken)
+    return Counts(counts.read, counts.refused + len(untaken))
 
 
 def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
@@ -128,8 +142,7 @@ def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts |
         decoded = decoded.filter(_raise_refusal())
     with spark_failures("writing a batch"):
         rows = path.transform(good_rows(path.decoder, observed(decoded, observation)))
-        untaken = path.sink.write(path.sink.form(rows), underway.batch)
-        underway.untaken = dict(untaken or {})
+        underway.rest = path.sink.write(path.sink.form(rows), underway.batch)
         counts = counts_of(observation)
         saw_all = counts is None or counts.read == underway.batch.size or not _may_stop_early(rows)
         return counts if saw_all else None
@@ -158,7 +171,7 @@ def _leave_out(path: BatchPath, failure: TransformFailed, underway: Underway) ->
     if path.failure_mode == "THROW":
         origin, first = next(iter(new.items()))
         raise TransformFailed(f"{origin}: {first.message}", hint="failure_mode is THROW") from failure
-    _keep_failing(path, underway.messages, new)
+    _keep(path, underway.messages, new)
     underway.failing.update(new)
 
 
@@ -169,15 +182,16 @@ def _transform_only(path: BatchPath, messages: DataFrame) -> None:
         rows.write.format("noop").mode("overwrite").save()
 
 
-def _keep_failing(path: BatchPath, messages: DataFrame, failing: Mapping[Origin, PenstockError]) -> None:
+def _keep(path: BatchPath, messages: DataFrame, refusals: Mapping[Origin, PenstockError]) -> None:
+    """Keep those of the messages that are refused by their origin."""
     undecoded = messages.select(*MESSAGE_COLUMNS, F.lit(None).cast(_PROBLEM_TYPE).alias(PROBLEM))
-    path.dead_letters.write(_with_refusals(undecoded, failing).filter(is_refused()))
+    path.dead_letters.write(_with_refusals(undecoded, refusals).filter(is_refused()))
 
 
 def _keep_refused(path: BatchPath, underway: Underway) -> None:
-    """Keep the messages of the batch that have a problem, or that the sink does not take."""
+    """Keep the messages of the batch that have a problem."""
     decoded = path.decoder.decode(underway.messages).select(*MESSAGE_COLUMNS, PROBLEM)
-    path.dead_letters.write(_with_refusals(decoded, underway.untaken).filter(is_refused()))
+    path.dead_letters.write(decoded.filter(is_refused()))
 
 
 def _raise_refusal() -> Column:
@@ -195,8 +209,6 @@ def _is_failing(failing: dict[Origin, TransformFailed]) -> Column:
 
 def _with_refusals(decoded: DataFrame, refusals: Mapping[Origin, PenstockError]) -> DataFrame:
     """The messages with the problems of those that are refused by their origin, of which there may be many."""
-    if not refusals:
-        return decoded
     errors = list(refusals.values())
     # As a table of Arrow: rows of Python would be read by a Python process that Spark starts for them.
     table = pa.table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from penstock.errors import TransformFailed
@@ -42,6 +42,14 @@ def ranges_of(batch: Batch) -> list[OffsetRange]:
     starts, ends = batch.start.offsets, batch.end.offsets
     found = (OffsetRange(partition, starts.get(partition, Offset(0)), end) for partition, end in ends.items())
     return [each for each in found if each.size > 0]
+
+
+def ranges_around(origins: Iterable[Origin]) -> list[OffsetRange]:
+    """For each partition the range from the first to the last of these messages."""
+    by_place: dict[PartitionId, list[Offset]] = {}
+    for topic, partition, offset in origins:
+        by_place.setdefault(PartitionId(topic, partition), []).append(offset)
+    return [OffsetRange(place, min(found), Offset(max(found) + 1)) for place, found in by_place.items()]
 
 
 def failing_messages(ranges: list[OffsetRange], try_range: Try) -> dict[Origin, TransformFailed]:

@@ -26,7 +26,8 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.offsets import Offsets
 from penstock.spark.failures import as_error, spark_failures, translate
 from penstock.spark.kafka_source import KafkaSource, current_ids, find_start, read_range, read_stream
-from penstock.spark.queries.batch import BatchPath, Underway, run_batch
+from penstock.spark.queries.batch import BatchPath, Underway, finish_batch, run_batch
+from penstock.spark.queries.behind import Behind
 from penstock.spark.queries.laps import Laps
 from penstock.spark.queries.observing import Counts
 from penstock.spark.queries.position import Position, flat
@@ -77,7 +78,8 @@ class QuerySpec:
 class Query:
     """Runs one query: `start` it as often as it ends, `stop` it between two batches.
 
-    `position` is up to where everything is done; `batches` and `counts` add up over all starts.
+    `position` is up to where everything is done; `batches` and `counts` add up over all starts. Where a sink has a rest
+    to do without Spark, the next batch is read meanwhile: the position follows when the rest is done.
     """
 
     def __init__(self, session: SparkSession, spec: QuerySpec) -> None:
@@ -91,13 +93,16 @@ class Query:
         self._running: StreamingQuery | None = None
         self._checkpoint = Path()
         self._landed: Offsets = {}
+        self._reached = self.position
+        """Up to where batches were read; the last of them may not be done."""
+        self._behind = Behind()
         self._number = 0
         self._failure: PenstockError | None = None
         self._stopping = threading.Event()
 
     def start(self) -> None:
         """Finish what a crash left half done, find out where to go on, and begin to read there."""
-        self._failure = None
+        self._failure, self._behind = None, Behind()
         saved = self.spec.state.claim()
         landed = self.spec.path.sink.landed()
         self.spec.path.dead_letters.prepare()
@@ -106,14 +111,16 @@ class Query:
         for loss in plan.losses:
             _log.warning("%s goes on without lost records: %s", self.spec.name, loss)
         self.spec.state.save(plan.position)
-        self.position = plan.position
+        self.position = self._reached = plan.position
         self._landed = ahead(same_topics(landed, plan.position), plan.position.offsets)
         self._begin(plan.position)
 
     @property
     def is_active(self) -> bool:
-        """Whether Spark runs it."""
-        return self._running is not None and self._running.isActive
+        """Whether Spark runs it, or its last batch is not done yet."""
+        if self._running is None:
+            return False
+        return self._behind.is_busy or (self._behind.failure is None and bool(self._running.isActive))
 
     def begin_no_batch(self) -> None:
         """Let the batch that is underway be the last one."""
@@ -127,10 +134,14 @@ class Query:
             time.sleep(_LOOK_SECONDS)
         if self._running is not None:
             self._running.stop()
+        self._behind.settle(deadline - time.monotonic())
         self._forget_checkpoint()
 
     def ended(self) -> PenstockError | None:
         """Why it is not active any more: its failure, or None if it was stopped or came to its end."""
+        if self._running is not None and self._behind.failure is not None:
+            self._running.stop()  # it may be waiting for messages, and would never hear of the failure
+            self._failure = as_error(self._behind.failure)
         self._forget_checkpoint()
         if self._failure is None and self._running is not None and not self._stopping.is_set():
             found = self._running.exception()
@@ -151,32 +162,41 @@ class Query:
     def _on_batch(self, messages: DataFrame, batch_id: int) -> None:
         if self._stopping.is_set():
             raise StopBetweenBatches
-        laps = Laps()
         try:
-            counts = self._run(messages, batch_id, laps)
+            self._run(messages, batch_id)
         except PenstockError as error:
             self._failure = error
             raise
-        self.batches += 1
-        self.counts = Counts(self.counts.read + counts.read, self.counts.refused + counts.refused)
-        self.last_batch = LastBatch(datetime.now(UTC), counts.read, counts.refused, laps.seconds, laps.parts)
 
-    def _run(self, messages: DataFrame, batch_id: int, laps: Laps) -> Counts:
+    def _run(self, messages: DataFrame, batch_id: int) -> None:
+        laps = Laps()
         self.spec.state.check()
         self._number = max(self._number + 1, time.time_ns() // 1_000_000)
         ends = self._ends(batch_id)
-        end = self.position.advanced(ends, current_ids(self._admin, self.position, ends))
-        batch = Batch(self.spec.name, self._number, self.position, end)
-        reading = partial(read_range, self._session, self.spec.source)
+        end = self._reached.advanced(ends, current_ids(self._admin, self._reached, ends))
+        batch = Batch(self.spec.name, self._number, self._reached, end)
+        underway = Underway(batch, messages, self._landed, partial(read_range, self._session, self.spec.source))
         laps.end("finding its range")
-        counts = run_batch(self.spec.path, Underway(batch, messages, self._landed, reading))
+        counts = run_batch(self.spec.path, underway)
         laps.end("reading and writing")
+        self._behind.wait()
+        laps.end("waiting for the batch before")
+        self._reached = end
+        self._landed = ahead(self._landed, end.offsets)
+        finish = partial(self._finish, underway, counts, laps)
+        self._behind.begin(finish) if underway.rest else finish()
+
+    def _finish(self, underway: Underway, counts: Counts, laps: Laps) -> None:
+        counts = finish_batch(self.spec.path, underway, counts)
+        laps.end("finishing")
         # 6 note the progress
-        self.spec.state.save(batch.end)
+        end = underway.batch.end
+        self.spec.state.save(end)
         laps.end("noting the progress")
-        self.position = batch.end
-        self._landed = ahead(self._landed, batch.end.offsets)
-        return counts
+        self.position = end
+        self.batches += 1
+        self.counts = Counts(self.counts.read + counts.read, self.counts.refused + counts.refused)
+        self.last_batch = LastBatch(datetime.now(UTC), counts.read, counts.refused, laps.seconds, laps.parts)
 
     def _ends(self, batch_id: int) -> Offsets:
         """Where a batch ends, which Spark notes in its checkpoint before it runs the batch."""

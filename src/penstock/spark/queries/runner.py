@@ -141,7 +141,7 @@ class Runner:
         for charge in self._charges:
             charge.query.begin_no_batch()
         for charge in self._charges:
-            if charge.query.is_active:
+            if charge.stage == "running":
                 charge.query.stop()
             if charge.stage not in {"failed", "finished"}:
                 charge.stage = "stopped"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,11 +29,19 @@ class Batch:
         return distance(self.start.offsets, self.end.offsets)
 
 
+Rest = Callable[[], Mapping[Origin, PenstockError]]
+"""Makes rows safe that Spark is done with; gives back the messages whose rows cannot be taken, for the dead letters."""
+
+
 class Sink(Protocol):
     """Where rows go.
 
     `write` returns when all rows are safe, and raises when they may not be; then the same offsets come again, in this
     run or in the next one. A sink that wrote them all the same says so by `landed`, and is not given them again.
+
+    A sink for which Spark is only half of the way gives back the other half as a `Rest`, and the rows are safe when
+    that one returns. It is called once, on another thread, while Spark reads the next batch; the rests of two batches
+    never overlap, and come in the order of the batches.
     """
 
     def check(self, schema: T.StructType) -> None:
@@ -48,6 +56,6 @@ class Sink(Protocol):
         """The rows as they are written; their column `_kafka` says where each comes from, and is not written itself."""
         ...
 
-    def write(self, formed: DataFrame, batch: Batch) -> Mapping[Origin, PenstockError] | None:
-        """Write the rows of one batch; messages whose rows cannot be taken are given back, for the dead letters."""
+    def write(self, formed: DataFrame, batch: Batch) -> Rest | None:
+        """Write the rows of one batch; what is still to be done without Spark is given back."""
         ...
