@@ -26,7 +26,7 @@ from penstock.kafka.span import find_span
 from penstock.lake.lake import Lake
 from penstock.spark.queries.runner import Runner
 
-EVENTS = int(os.environ.get("EVENTS", "2000000"))
+EVENTS = int(os.environ.get("EVENTS", "6000000"))
 LONG_EVENTS = int(os.environ.get("LONG_EVENTS", "1000000"))
 SECONDS = float(os.environ.get("SECONDS", "30"))
 PARTS = os.environ.get("PARTS", "ratios,memory,latency").split(",")
