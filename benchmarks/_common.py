@@ -49,8 +49,9 @@ def own_topic(settings: Settings, partitions: int) -> Iterator[str]:
 
 
 def send(settings: Settings, topic: str, messages: Iterable[Message]) -> None:
-    """Put messages into a topic."""
-    producer = BareProducer(client_options(settings) | {"compression.type": "lz4", "linger.ms": 20})
+    """Put messages into a topic, those without a key evenly into its partitions, so that no run has luck with them."""
+    evenly = {"sticky.partitioning.linger.ms": 0}
+    producer = BareProducer(client_options(settings) | evenly | {"compression.type": "lz4", "linger.ms": 20})
     for key, value in messages:
         while True:
             try:

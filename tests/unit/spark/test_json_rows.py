@@ -141,6 +141,22 @@ def test_messages_that_do_not_fit_are_refused_by_field_and_value(spark: SparkSes
     assert dict(zip(BAD, (problem for _, problem in found), strict=True)) == BAD
 
 
+def test_messages_of_texts_alone_are_read_as_strictly(spark: SparkSession) -> None:
+    expected = {message: (row, None) for message, row in GOOD.items() if row.keys() == {"text"}}
+    refused = {message: problem for message, problem in BAD.items() if b'"x","' not in (message or b"")}
+    found = decode(spark, [*expected, *refused], shape_of_ddl("text STRING NOT NULL"))
+    assert found[: len(expected)] == list(expected.values())
+    assert [problem for _, problem in found[len(expected) :]] == list(refused.values())
+
+
+def test_nothing_need_be_there_of_texts_that_may_be_missing_but_json(spark: SparkSession) -> None:
+    good = [b"{}", b'{"other":"x"}', b'{"other":"x"} ', b'{"text":null}', b'{"penstock.end":"x"}']
+    bad = [b"", b'{"other":"x"', b'{"other":"x"} more', b"{,}", b"[]", b"null"]
+    found = decode(spark, [*good, *bad], shape_of_ddl("text STRING, day DATE"))
+    assert found[: len(good)] == [({}, None)] * len(good)
+    assert [row for row, problem in found[len(good) :] if problem is None] == []
+
+
 def test_a_missing_field_takes_its_default(spark: SparkSession) -> None:
     schema = """{"type": "record", "name": "R", "fields": [
       {"name": "day", "type": {"type": "int", "logicalType": "date"}, "default": 1},
