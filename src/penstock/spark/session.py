@@ -26,7 +26,7 @@ _SECRETS = "(?i)secret|password|token|access[.]key|credential|jaas|ssl[.].*key"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COLLECTOR = r"-XX:\+Use\w+GC\b"
 _FOR_THROUGHPUT = "-XX:+UseParallelGC"
-"""Java's own choice, G1, works beside the tasks to pause them briefly: on few cores a sixth of all work."""
+"""Java's own choice, G1, works beside the tasks to pause them briefly: on few cores a seventh of all work."""
 
 _DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
