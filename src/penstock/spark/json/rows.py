@@ -78,8 +78,9 @@ class JsonRows:
 
     def _problem(self) -> Column:
         """What a close look finds; Spark's parser has the last word on what it could not read."""
-        broken = self._from_json(closely=True).getField(_BROKEN).isNotNull()
-        return json_problem(F.col("value"), self._shape, unread=broken & ~_is_empty_object(F.col("value")))
+        broken = _parsed(_BROKEN) if self._may_misread else self._from_json(closely=True).getField(_BROKEN)
+        unread = broken.isNotNull() & ~_is_empty_object(F.col("value"))
+        return json_problem(F.col("value"), self._shape, unread=unread)
 
     def _from_json(self, *, closely: bool) -> Column:
         """What Spark's parser reads; closely, it also says whether it failed, which costs a tenth more."""
