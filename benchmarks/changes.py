@@ -30,7 +30,7 @@ from penstock.config import load_settings
 from penstock.lake.lake import Lake
 from penstock.local.stack import StackOptions
 
-CHANGES = int(os.environ.get("CHANGES", "1000000"))
+CHANGES = int(os.environ.get("CHANGES", "6000000"))
 MIRRORED = int(os.environ.get("MIRRORED", "400000"))
 ROWS = int(os.environ.get("ROWS", "1000000"))
 LARGE_ROWS = int(os.environ.get("LARGE_ROWS", "10000000"))
@@ -45,7 +45,9 @@ WARMING_BATCHES = 5
 MIRRORED_FROM = 100_000_000_000
 """A place in the database's log behind all of the batches that warm up."""
 
-DIFFERENT = 20_000
+DIFFERENT = 400_000
+"""How many changes of the log's topic are made; they come again in turn. Of any 20,000 rows, which is how many Parquet
+looks at to choose an encoding, each has a place, a time and a transaction of its own, as changes of a database do."""
 
 
 def only_parse(bench: Bench, topic: str) -> float:

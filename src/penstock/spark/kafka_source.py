@@ -49,7 +49,7 @@ class KafkaSource:
     settings: Settings
     topics: tuple[str, ...]
     start: Moment = "earliest"
-    max_records: int = 1_000_000
+    max_records: int = 2_000_000
     on_data_loss: OnDataLoss = "stop"
     options: Mapping[str, object] = field(default_factory=dict)
     """Further options of Spark's Kafka source."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
@@ -16,11 +16,13 @@ from penstock.spark.debezium.columns import united
 from penstock.spark.debezium.shape_rows import CDC, CDC_TYPE, ShapeRows
 from penstock.spark.debezium.shapes import Shape, ShapeReader, fingerprint
 from penstock.spark.debezium.values import PLACEHOLDER
-from penstock.spark.decoding import MESSAGE_COLUMNS, MOST_STRANGE, PARSED, PROBLEM, problem
+from penstock.spark.decoding import MESSAGE_COLUMNS, MOST_STRANGE, PROBLEM, problem, quoted
 from penstock.spark.failures import UNKNOWN_SCHEMA
 from penstock.spark.learnt import Cached, Unknown
 
 _PRINT: Final = "_print"
+_SHAPE: Final = "_shape"
+_KEYS: Final = CDC_TYPE["keys"]
 _MOST_SHAPES: Final = 1_000
 
 
@@ -57,8 +59,9 @@ class DebeziumRows:
             self._plan.drop()
         plan = self._plan.get()
         printed = messages.select("*", plan.print)
-        read = printed.filter(plan.is_change).select("*", *plan.reads)
-        return read.select("*", *plan.images).select(*MESSAGE_COLUMNS, plan.parsed, plan.problem)
+        read = printed.filter(plan.is_change).select("*", plan.shape).select("*", *plan.reads)
+        made = read.select("*", *plan.parts).select("*", *plan.made)
+        return made.select(*MESSAGE_COLUMNS, _SHAPE, *plan.cells, plan.problem)
 
     def fields(self) -> Sequence[Column]:
         """As the protocol says."""
@@ -104,34 +107,73 @@ class DebeziumRows:
     def _rows(self) -> list[ShapeRows]:
         return [ShapeRows(shape, index, self._placeholder) for index, shape in enumerate(self._shapes)]
 
-    def _is_of(self, shape: ShapeRows) -> Column:
-        return F.col(_PRINT).isin(*(number for number, index in self._prints.items() if index == shape.index))
-
     def _make_plan(self) -> _Plan:
         shapes = self._rows()
+        own, told = self._own_cells(shapes), self._told_cells(shapes)
+        keys = _of_shape({shape.index: shape.keys() for shape in shapes}, _KEYS)
+        all_told = {**{name: F.col(_cell(CDC, name)) for name in told}, _KEYS.name: keys}
+        change = F.struct(*(all_told[name].alias(name) for name in CDC_TYPE.names)).alias(CDC)
         return _Plan(
             fingerprint(F.col("key"), F.col("value")).alias(_PRINT),
             F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*self._no_changes),
-            [F.when(self._is_of(shape), shape.read()).alias(shape.read_column) for shape in shapes],
-            [F.when(self._is_of(shape), shape.image()).alias(shape.image_column) for shape in shapes],
-            self._parsed(shapes).alias(PARSED),
+            self._shape_of_print().alias(_SHAPE),
+            [shape.read(_is_of(shape.index)) for shape in shapes],
+            [column for shape in shapes for column in shape.parts()],
+            [column for shape in shapes for column in shape.made()],
+            [
+                *(column.alias(_cell(name)) for name, column in own.items()),
+                *(column.alias(_cell(CDC, name)) for name, column in told.items()),
+            ],
             self._problem(shapes).alias(PROBLEM),
-            [F.col(PARSED).getField(name).alias(name) for name in self.schema.names],
+            [*(F.col(quoted(_cell(name))).alias(name) for name in own), change],
         )
 
-    def _parsed(self, shapes: Sequence[ShapeRows]) -> Column:
-        found = F.lit(None).cast(self.schema)
-        for shape in shapes:
-            found = F.when(self._is_of(shape), shape.parsed(self._columns)).otherwise(found)
+    def _shape_of_print(self) -> Column:
+        """The index of the shape that a message has; null for what is hopeless or not known yet."""
+        found = F.lit(None).cast("int")
+        for index in range(len(self._shapes)):
+            prints = [number for number, place in self._prints.items() if place == index]
+            found = F.when(F.col(_PRINT).isin(*prints), index).otherwise(found)
         return found
+
+    def _own_cells(self, shapes: Sequence[ShapeRows]) -> dict[str, Column]:
+        """The values of the rows by column, whatever shape each comes from."""
+        cells = {shape.index: shape.cells(self._columns) for shape in shapes}
+        return {field.name: _of_shape(_of_name(cells, field.name), field) for field in self._columns.fields}
+
+    def _told_cells(self, shapes: Sequence[ShapeRows]) -> dict[str, Column]:
+        """What is told of the changes, but for their keys, which the shape tells."""
+        told = {shape.index: shape.told() for shape in shapes}
+        fields = [field for field in CDC_TYPE.fields if field != _KEYS]
+        return {field.name: _of_shape(_of_name(told, field.name), field) for field in fields}
 
     def _problem(self, shapes: Sequence[ShapeRows]) -> Column:
         found = F.raise_error(F.lit(f"{UNKNOWN_SCHEMA} of Debezium"))
         for number, error in self._hopeless.items():
             found = F.when(F.col(_PRINT) == number, problem(error.code, F.lit(error.message))).otherwise(found)
         for shape in shapes:
-            found = F.when(self._is_of(shape), shape.problem()).otherwise(found)
+            found = F.when(_is_of(shape.index), shape.problem()).otherwise(found)
         return found
+
+
+def _cell(*parts: str) -> str:
+    return "_".join(("_cell", *parts))
+
+
+def _is_of(index: int) -> Column:
+    return F.col(_SHAPE) == index
+
+
+def _of_name(cells: Mapping[int, Mapping[str, Column]], name: str) -> dict[int, Column]:
+    return {index: found[name] for index, found in cells.items() if name in found}
+
+
+def _of_shape(cells: Mapping[int, Column], field: T.StructField) -> Column:
+    """The value by the shape that the message has, null for shapes without it."""
+    found: Any = F
+    for index, cell in cells.items():
+        found = found.when(_is_of(index), cell)
+    return found if cells else F.lit(None).cast(field.dataType)
 
 
 @dataclass(frozen=True)
@@ -143,8 +185,10 @@ class _Plan:
 
     print: Column
     is_change: Column
+    shape: Column
     reads: Sequence[Column]
-    images: Sequence[Column]
-    parsed: Column
+    parts: Sequence[Column]
+    made: Sequence[Column]
+    cells: Sequence[Column]
     problem: Column
     fields: Sequence[Column]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -17,7 +17,7 @@ from penstock.spark.debezium.columns import placed
 from penstock.spark.debezium.shapes import Shape
 from penstock.spark.debezium.values import Meaning, is_unavailable, meaning, struct_of
 from penstock.spark.debezium.wire import Wire
-from penstock.spark.decoding import problem
+from penstock.spark.decoding import problem, quoted
 
 CDC: Final = "_cdc"
 CDC_TYPE: Final = struct_of(
@@ -39,6 +39,7 @@ _OPERATIONS: Final = ("r", "c", "u", "d", "t")
 _LARGEST_FILE: Final = 2**32
 """Positions within a file of MySQL's log are lower."""
 _WITH_ROW: Final = ("r", "c", "u")
+_ENVELOPE: Final = ("op", "source", "transaction")
 
 
 class Member(NamedTuple):
@@ -52,72 +53,118 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class ShapeRows:
-    """The expressions for one shape; the message stands read, and its row's image taken, in columns of their own."""
+    """The expressions for one shape, in layers: each uses the columns of those before it, so nothing is done twice.
+
+    `read` is the message, `parts` are what it has, `made` what is converted and whether anything is unusual; `cells`,
+    `told` and `problem` come last.
+    """
 
     shape: Shape
     index: int
     placeholder: str
 
-    @property
-    def read_column(self) -> str:
-        """The column with the message as it was read."""
-        return f"_read{self.index}"
-
-    @property
-    def image_column(self) -> str:
-        """The column with the row as it is now, or as it was before it was deleted."""
-        return f"_image{self.index}"
-
     def columns(self) -> T.StructType:
         """The columns that the rows have."""
         return T.StructType([T.StructField(member.column, member.means.type) for member in self._members()])
 
-    def read(self) -> Column:
+    def read(self, is_own: Column) -> Column:
         """The message's value, read once."""
-        return self.shape.read(F.col("value"))
+        return F.when(is_own, self.shape.read(F.col("value"))).alias(self._named("read"))
 
-    def image(self) -> Column:
-        """The row that the change is about."""
-        return F.when(self._part("op") == "d", self._part("before")).otherwise(self._part("after"))
+    def parts(self) -> Iterator[Column]:
+        """What the message has: the row that it is about, as it is now or as it was before it was deleted, and more."""
+        read = F.col(self._named("read"))
+        before, after = self.shape.part(read, "before"), self.shape.part(read, "after")
+        yield F.when(self.shape.part(read, "op") == "d", before).otherwise(after).alias(self._named("image"))
+        yield self.shape.is_damaged(read).alias(self._named("damaged"))
+        for name in _ENVELOPE:
+            yield self.shape.part(read, name).alias(self._named(name))
 
-    def parsed(self, wanted: T.StructType) -> Column:
-        """The row in the wanted form, and what happened beside it."""
+    def made(self) -> Iterator[Column]:
+        """The values that may turn out to be none of their types, and whether any value of the row is unusual."""
+        for member in self._members():
+            if member.means.may_fail:
+                yield member.means.convert(self._raw(member)).alias(self._named("made", member.column))
+        unusual = [self._is_unusual(member) for member in self._members()]
+        yield F.coalesce(reduce(or_, unusual, F.lit(False)), F.lit(False)).alias(self._named("unusual"))
+
+    def cells(self, wanted: T.StructType) -> Mapping[str, Column]:
+        """The values of the wanted columns that the shape has, by name."""
         kinds = {field.name: field.dataType for field in wanted.fields}
-        mine = {placed(kinds, member.column, member.means.type): self._value(member) for member in self._members()}
-        cells = [mine.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in kinds.items()]
-        return F.struct(*cells, self._cdc().alias(CDC))
+        return {
+            (name := placed(kinds, member.column, member.means.type)): self._value(member).cast(kinds[name])
+            for member in self._members()
+        }
+
+    def told(self) -> Mapping[str, Column]:
+        """What is told of the change, by name; null where it is not named."""
+        parts = {
+            "op": self._at("op"),
+            "at": F.timestamp_micros(F.coalesce(self._source("ts_us"), self._source("ts_ms") * 1000)),
+            "snapshot": F.coalesce(self._source("snapshot"), F.lit("false")) != "false",
+            "commit": self._commit(),
+            "lsn": F.coalesce(self._source("lsn"), self._file() + self._source("pos"), self._source("pos")),
+            "row": self._source("row"),
+            "tx": F.coalesce(self._source("txId").cast("string"), self._at("transaction").getField("id")),
+            "tx_order": self._at("transaction").getField("total_order"),
+            "unavailable": self._unavailable(),
+            "outside": self._outside(),
+        }
+        return {name: part.cast(CDC_TYPE[name].dataType) for name, part in parts.items()}
+
+    def keys(self) -> Column:
+        """The columns of the key."""
+        return F.array(*map(F.lit, self.shape.keys)).cast(CDC_TYPE["keys"].dataType)
 
     def problem(self) -> Column:
         """Why the message is refused, or null."""
-        op = self._part("op")
-        has_no_row = op.isin(*_WITH_ROW) & F.col(self.image_column).isNull()
+        op = self._at("op")
+        has_no_row = op.isin(*_WITH_ROW) & self._at("image").isNull()
         inexact = [F.when(self._is_broken(each), F.lit(each.column)) for each in self._members() if each.means.may_fail]
         names = F.concat_ws(", ", *inexact)
         damaged, no_op = "the bytes are not one change of their schema", "there is no operation "
         return (
-            F.when(self.shape.is_damaged(F.col(self.read_column)), problem(RecordUndecodable.code, F.lit(damaged)))
-            .when(~op.isin(*_OPERATIONS), _invalid(F.concat(F.lit(no_op), op)))
+            F.when(self._at("damaged"), problem(RecordUndecodable.code, F.lit(damaged)))
+            .when(~op.isin(*_OPERATIONS), _invalid(_apart(F.concat(F.lit(no_op), op))))
             .when(has_no_row, _invalid(F.lit("the change has no row")))
-            .when(names != "", _invalid(F.concat(F.lit("values cannot be read exactly: "), names)))
+            .when(
+                self._at("unusual") & (names != ""), _invalid(F.concat(F.lit("values cannot be read exactly: "), names))
+            )
         )
+
+    def _named(self, *parts: str) -> str:
+        return "_".join(("", f"shape{self.index}", *parts))
+
+    def _at(self, *parts: str) -> Column:
+        return F.col(quoted(self._named(*parts)))
 
     def _members(self) -> Iterator[Member]:
         for field, wire in (self.shape.row or Wire("struct")).fields:
             yield Member(wire.column_name(field), field, wire, meaning(wire))
 
-    def _part(self, name: str) -> Column:
-        return self.shape.part(F.col(self.read_column), name)
-
     def _raw(self, member: Member) -> Column:
-        return F.col(self.image_column).getField(member.field)
+        return self._at("image").getField(member.field)
+
+    def _converted(self, member: Member) -> Column:
+        if member.means.may_fail:
+            return self._at("made", member.column)
+        return member.means.convert(self._raw(member))
 
     def _missing(self, member: Member) -> Column | None:
         return is_unavailable(self._raw(member), member.wire, self.placeholder)
 
+    def _is_unusual(self, member: Member) -> Column:
+        """Whether a value is missing, has no room in its type, or cannot be converted."""
+        raw, means, missing = self._raw(member), member.means, self._missing(member)
+        known = F.lit(False) if missing is None else missing
+        if means.may_fail:
+            return known | (raw.isNotNull() & self._converted(member).isNull())
+        return known if means.outside is None else known | means.outside(raw).isNotNull()
+
     def _value(self, member: Member) -> Column:
         """The value; a key's comes from the message's own key where the row does not have it."""
-        converted, missing = member.means.convert(self._raw(member)), self._missing(member)
-        value = converted if missing is None else F.when(F.coalesce(missing, F.lit(False)), None).otherwise(converted)
+        converted, missing = self._converted(member), self._missing(member)
+        value = converted if missing is None else F.when(self._at("unusual") & missing, None).otherwise(converted)
         if self.shape.key is None or self.shape.key.get(member.field) is None:
             return value
         return F.coalesce(value, member.means.convert(self.shape.key_part(F.col("key"), member.field)))
@@ -128,26 +175,10 @@ class ShapeRows:
         outside = means.outside(raw).isNotNull() if means.outside else None
         excuses = [excuse for excuse in (self._missing(member), outside) if excuse is not None]
         excused = F.coalesce(reduce(or_, excuses, F.lit(False)), F.lit(False))
-        return raw.isNotNull() & means.convert(raw).isNull() & ~excused
-
-    def _cdc(self) -> Column:
-        parts = {
-            "op": self._part("op"),
-            "at": F.timestamp_micros(F.coalesce(self._source("ts_us"), self._source("ts_ms") * 1000)),
-            "snapshot": F.coalesce(self._source("snapshot"), F.lit("false")) != "false",
-            "commit": self._commit(),
-            "lsn": F.coalesce(self._source("lsn"), self._file() + self._source("pos"), self._source("pos")),
-            "row": self._source("row"),
-            "tx": F.coalesce(self._source("txId").cast("string"), self._part("transaction").getField("id")),
-            "tx_order": self._part("transaction").getField("total_order"),
-            "keys": F.array(*map(F.lit, self.shape.keys)),
-            "unavailable": self._unavailable(),
-            "outside": self._outside(),
-        }
-        return F.struct(*(parts[field.name].cast(field.dataType).alias(field.name) for field in CDC_TYPE.fields))
+        return raw.isNotNull() & self._converted(member).isNull() & ~excused
 
     def _source(self, name: str) -> Column:
-        return self.shape.source_part(F.col(self.read_column), name)
+        return self.shape.source_part(self._at("source"), name)
 
     def _commit(self) -> Column:
         """The position of the commit before the change's own, or that of the log's file."""
@@ -167,7 +198,7 @@ class ShapeRows:
         if not found:
             return F.lit(None)
         names = F.array_compact(F.array(*(F.when(missing, F.lit(column)) for column, missing in found)))
-        return F.when(reduce(or_, (F.coalesce(missing, F.lit(False)) for _, missing in found)), names)
+        return F.when(self._at("unusual") & reduce(or_, (missing for _, missing in found)), names)
 
     def _outside(self) -> Column:
         """Values that the types of their columns have no room for, by column; null if there are none."""
@@ -180,7 +211,16 @@ class ShapeRows:
             return F.lit(None)
         pairs = F.array(*(F.struct(F.lit(column).alias("key"), text.alias("value")) for column, text in found))
         named = F.map_from_entries(F.filter(pairs, lambda pair: pair.getField("value").isNotNull()))
-        return F.when(F.coalesce(*(text for _, text in found)).isNotNull(), named)
+        return F.when(self._at("unusual") & F.coalesce(*(text for _, text in found)).isNotNull(), named)
+
+
+def _apart(text: Column) -> Column:
+    """The text, which makes Spark compile all columns beside it apart from the reading of the message.
+
+    Together, they would be one method, which is too large for Java: then every layer is made on its own, row by row.
+    Spark leaves functions of functions out of the code of a whole stage.
+    """
+    return F.element_at(F.transform(F.array(text), lambda same: same), 1)
 
 
 def _invalid(message: Column) -> Column:

@@ -96,11 +96,11 @@ class Shape:
         root = "row" if self.encoding == "avro" else "payload" if self._is_wrapped else None
         return (read.getField(root) if root else read).getField(name)
 
-    def source_part(self, read: Column, name: str) -> Column:
+    def source_part(self, source: Column, name: str) -> Column:
         """A field of the envelope's source, null where this kind of database has none of the name."""
         if name not in self.source:
             return F.lit(None).cast(_SOURCE[name].dataType)
-        return self.part(read, "source").getField(name).cast(_SOURCE[name].dataType)
+        return source.getField(name).cast(_SOURCE[name].dataType)
 
     def key_part(self, key: Column, name: str) -> Column:
         """A field of the message's key."""

@@ -104,10 +104,12 @@ class DeltaSink:
         with spark_failures(f"reading table {self._table.name}"):
             for limit in (f" LIMIT {_NEWEST}", ""):
                 history = self._session.sql(f"DESCRIBE HISTORY {delta_path(self._table)}{limit}")
-                notes = history.where("userMetadata IS NOT NULL").select("userMetadata").collect()
-                found = (commit_in(about, self._query) for (about,) in notes)
+                notes = history.select("userMetadata").collect()
+                found = (commit_in(about, self._query) for (about,) in notes if about)
                 if (newest := next(filter(None, found), None)) is not None:
                     return newest
+                if len(notes) < _NEWEST:
+                    break
         self._refuse_forgotten()
         return NO_COMMIT
 
