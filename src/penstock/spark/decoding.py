@@ -17,7 +17,7 @@ PROBLEM: Final = "problem"
 """The column that says why a message is refused: a struct of `code` and `message`, or null for a good one."""
 
 PARSED: Final = "parsed"
-"""The column that a decoder keeps its result in."""
+"""The column in which a decoder may keep the row."""
 
 MOST_STRANGE: Final = 10_000
 """How many messages of schemas not seen before `learn` looks at: more of them are learnt when the batch is tried again,
@@ -37,7 +37,7 @@ class Decoder(Protocol):
         ...
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """The messages with the columns `parsed` and `problem` beside theirs."""
+        """The messages with the column `problem` beside theirs, and with what `fields` takes the row from."""
         ...
 
     def fields(self) -> Sequence[Column]:

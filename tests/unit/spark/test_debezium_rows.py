@@ -283,6 +283,13 @@ def test_of_two_types_of_a_column_the_first_in_the_topic_has_its_name(
     assert [(row.get("note"), row.get(apart)) for row in rows] == [(first, None)] * 3 + [(None, second)] * 3
 
 
+def test_columns_named_like_what_is_told_of_a_change_are_columns_like_others(spark: SparkSession) -> None:
+    row = {"id": 1, "op": "mine", "_cdc_op": "mine too"}
+    [found] = decode(spark, DebeziumRows(MemoryRegistry()), [(None, change_of(row))])
+    assert {name: found[name] for name in row} == row
+    assert found["_cdc"]["op"] == "c"
+
+
 def shape_of(row: dict[str, Any]) -> dict[str, Any]:
     kinds = {int: "int32", str: "string"}
     return {"type": "struct", "fields": [{"field": name, "type": kinds[type(value)]} for name, value in row.items()]}

@@ -111,7 +111,7 @@ class DebeziumRows:
         shapes = self._rows()
         own, told = self._own_cells(shapes), self._told_cells(shapes)
         keys = _of_shape({shape.index: shape.keys() for shape in shapes}, _KEYS)
-        all_told = {**{name: F.col(_cell(CDC, name)) for name in told}, _KEYS.name: keys}
+        all_told = {**{name: F.col(_told(name)) for name in told}, _KEYS.name: keys}
         change = F.struct(*(all_told[name].alias(name) for name in CDC_TYPE.names)).alias(CDC)
         return _Plan(
             fingerprint(F.col("key"), F.col("value")).alias(_PRINT),
@@ -122,7 +122,7 @@ class DebeziumRows:
             [column for shape in shapes for column in shape.made()],
             [
                 *(column.alias(_cell(name)) for name, column in own.items()),
-                *(column.alias(_cell(CDC, name)) for name, column in told.items()),
+                *(column.alias(_told(name)) for name, column in told.items()),
             ],
             self._problem(shapes).alias(PROBLEM),
             [*(F.col(quoted(_cell(name))).alias(name) for name in own), change],
@@ -156,8 +156,12 @@ class DebeziumRows:
         return found
 
 
-def _cell(*parts: str) -> str:
-    return "_".join(("_cell", *parts))
+def _cell(name: str) -> str:
+    return f"_cell_{name}"
+
+
+def _told(name: str) -> str:
+    return f"_told_{name}"
 
 
 def _is_of(index: int) -> Column:

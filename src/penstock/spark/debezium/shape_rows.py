@@ -73,7 +73,7 @@ class ShapeRows:
 
     def parts(self) -> Iterator[Column]:
         """What the message has: the row that it is about, as it is now or as it was before it was deleted, and more."""
-        read = F.col(self._named("read"))
+        read = self._at("read")
         before, after = self.shape.part(read, "before"), self.shape.part(read, "after")
         yield F.when(self.shape.part(read, "op") == "d", before).otherwise(after).alias(self._named("image"))
         yield self.shape.is_damaged(read).alias(self._named("damaged"))

@@ -184,7 +184,10 @@ class Query:
         self._reached = end
         self._landed = ahead(self._landed, end.offsets)
         finish = partial(self._finish, underway, counts, laps)
-        self._behind.begin(finish) if underway.rest else finish()
+        if underway.rest:
+            self._behind.begin(finish)
+        else:
+            finish()
 
     def _finish(self, underway: Underway, counts: Counts, laps: Laps) -> None:
         counts = finish_batch(self.spec.path, underway, counts)
