@@ -90,6 +90,7 @@ def test_a_static_member_restarts_without_a_rebalance(shared: str, settings: Set
     static = {"instance_id": "one", "settings": settings, "timeout": 3}
     other = Member(shared, 0.03, settings=settings, on_revoked=revoked.append)
     with Consumer(shared, shared, **static) as consumer:
+        next(consumer)
         other.start()
         while not other.assigned.is_set():
             next(consumer)
