@@ -35,13 +35,15 @@ from tests.faults.change_workload import SCHEMA, TABLES, Workload
 from tests.faults.conftest import ROUNDS
 from tests.faults.test_driver_kill import driver, kill
 from tests.lake_queries import scan_delta
+from tests.spark_fixtures import QUICK_START
 
 NAME = ConnectorName("works")
 FULL_KILLS = 20
-SHORT_SEED, SHORT_VICTIMS = 7, ["driver", "connect"]
+SHORT_SEED, SHORT_VICTIMS = 7, ["connect", "driver"]
 SHORT_TABLES = ("things",)
 """The one of all types: each table more is two queries more that start cold."""
 
+LIGHT = "-XX:TieredStopAtLevel=1"
 VICTIMS = ("connect", "kafka", "postgres", "driver")
 SECONDS_TO_AGREE = 900
 OWN = {"_cdc", "_valid_from", "_valid_to", "_op"}
@@ -103,7 +105,7 @@ def pipeline(tables: tuple[str, ...]) -> dict[str, object]:
         {"type": "lake", "config": {"table": f"{mode}/{{table}}", "mode": mode}, "trigger": "1 second"}
         for mode in ("mirror", "history")
     ]
-    conf = {"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    conf = {"spark.driver.memory": "1g", **({"spark.driver.extraJavaOptions": LIGHT} if ROUNDS else QUICK_START)}
     return {"name": str(NAME), "source": source, "sinks": sinks, "spark": {"master": "local[2]", "conf": conf}}
 
 

@@ -47,8 +47,10 @@ from tests.catalog_messages import (
     metadata_change,
 )
 from tests.conftest import Running
+from tests.faults.conftest import ROUNDS
 from tests.integration.catalog.conftest import at_database, run
 from tests.integration.catalog.events import final_tables, rows_of
+from tests.spark_fixtures import QUICK_START
 
 FULL_EVENTS, FULL_FAULTS = 50_000, 20
 SHORT_EVENTS, SHORT_FAULTS = 600, 2
@@ -164,11 +166,12 @@ class Driver:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "penstock", "jobs", "run"]
+        environment = client_environment(self._settings) | ({} if ROUNDS else quick_start(self._directory))
         with (self._directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,
                 cwd=self._directory,
-                env=client_environment(self._settings),
+                env=environment,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -202,6 +205,13 @@ class Driver:
             return int(rows_of(self._database, query)[0][0])
         except DatabaseUnavailable:
             return -1
+
+
+def quick_start(directory: Path) -> dict[str, str]:
+    """An environment in which Spark compiles no queries, and Java little: a few batches would not repay it."""
+    options = (f"{key} {value}\n" for key, value in QUICK_START.items() if key.startswith("spark.sql."))
+    (directory / "spark-defaults.conf").write_text("".join(options))
+    return {"SPARK_CONF_DIR": str(directory), "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
 
 
 def crash_postgres(stack: Running) -> None:
