@@ -17,16 +17,18 @@ of a batch, but never a row twice.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import LedgerLost, TakenOver
 from penstock.spark.decoding import KAFKA, without_origin
-from penstock.spark.files import FoundFile
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.evolution import conformed
 from penstock.spark.lake.file_names import file_name, writer_of
+from penstock.spark.lake.folder_numbers import NUMBER, FolderNumbers
 from penstock.spark.lake.folders import with_folders
 from penstock.spark.lake.formats import refuse_other_format
 from penstock.spark.lake.layout import Layout, writers
@@ -35,6 +37,13 @@ from penstock.spark.lake.table import LakeTable
 from penstock.spark.lake.table_notes import TableNotes, next_notes, read_notes, write_notes
 from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch
+
+
+class Staged(NamedTuple):
+    """A file of a batch: its path in the place where it is staged, and the one by its folders' names."""
+
+    path: str
+    named: str
 
 
 class ParquetSink:
@@ -51,6 +60,7 @@ class ParquetSink:
         self._number = 0
         self._notes: TableNotes | None = None
         self._layout = Layout(table.target_bytes)
+        self._numbers = FolderNumbers(table.partition_by)
 
     def check(self, schema: T.StructType) -> None:
         """As the protocol says."""
@@ -100,20 +110,33 @@ class ParquetSink:
             write_notes(self._files, self._table, notes)
             self._notes = notes
 
-    def _stage(self, rows: DataFrame, place: str, size: int) -> list[FoundFile]:
-        writing = rows.coalesce(writers(rows.sparkSession, size)).write.partitionBy(*self._table.partition_by)
-        writing.option("maxRecordsPerFile", self._layout.rows_per_file).mode("overwrite").parquet(place)
-        staged = [found for found in self._files.below(place) if _is_data(found.path)]
-        self._layout.learn(sum(found.size for found in staged), size)
-        return staged
+    def _stage(self, rows: DataFrame, place: str, size: int) -> list[Staged]:
+        """Write a batch outside of the table: by its folders' numbers if all of them are known, else by their names."""
+        numbered = self._numbers.numbered(rows, size)
+        if numbered is not None:
+            paths = self._write_to(place, numbered, [NUMBER], size)
+            named = self._numbers.named(paths)
+            if named is not None:
+                return list(map(Staged, paths, named))
+        paths = self._write_to(place, rows, self._table.partition_by, size)
+        self._numbers.learn(paths)
+        return list(map(Staged, paths, paths))
 
-    def _moves(self, staged: list[FoundFile], number: int) -> list[Move]:
+    def _write_to(self, place: str, rows: DataFrame, folders: Sequence[str], size: int) -> list[str]:
+        """The files that were written, by their paths in this place."""
+        writing = rows.coalesce(writers(rows.sparkSession, size)).write.partitionBy(*folders)
+        writing.option("maxRecordsPerFile", self._layout.rows_per_file).mode("overwrite").parquet(place)
+        written = [found for found in self._files.below(place) if _is_data(found.path)]
+        self._layout.learn(sum(found.size for found in written), size)
+        return [found.path for found in written]
+
+    def _moves(self, staged: list[Staged], number: int) -> list[Move]:
         return [
             Move(
-                f"{self._staging}/{number}/{found.path}",
-                f"{self._table.path}/{_folder(found.path)}{file_name(self._query, number, index)}",
+                f"{self._staging}/{number}/{file.path}",
+                f"{self._table.path}/{_folder(file.named)}{file_name(self._query, number, index)}",
             )
-            for index, found in enumerate(staged)
+            for index, file in enumerate(staged)
         ]
 
     def _move(self, entry: Entry) -> None:
