@@ -17,7 +17,7 @@ from penstock.kafka.start import is_pattern, moment
 from penstock.pipelines.formats import FORMATS
 from penstock.pipelines.protect import ProtectConfig
 from penstock.pipelines.spec import Part, Topic
-from penstock.spark.kafka_source import KafkaSource, OnDataLoss
+from penstock.spark.kafka_source import MOST_RECORDS, KafkaSource, OnDataLoss
 
 _OURS = {
     "assign",
@@ -73,7 +73,7 @@ class KafkaSourceConfig(Part):
     start: Annotated[str, AfterValidator(_start)] = Field(
         "earliest", description="where the first run begins: earliest, latest, or a time"
     )
-    max_records: int = Field(2_000_000, ge=1, description="how many messages one batch takes at most")
+    max_records: int = Field(MOST_RECORDS, ge=1, description="how many messages one batch takes at most")
     on_data_loss: OnDataLoss = Field("stop", description="stop, or continue where messages are gone")
     protect: ProtectConfig = Field(ProtectConfig(), description="columns of changes that must not be seen")
     options: PassThrough = Field(default_factory=PassThrough, description="any option of Spark's Kafka source")

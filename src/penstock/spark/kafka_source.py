@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -33,6 +33,8 @@ _FETCHING: Mapping[str, str] = {
 }
 
 OnDataLoss = Literal["stop", "continue"]
+MOST_RECORDS: Final = 2_000_000
+"""How many messages a batch takes unless a pipeline says otherwise."""
 
 _COMMITTED = {"kafka.isolation.level": "read_committed"}
 """What a producer took back, a replay of dead letters for one, is no record, and our other consumers see none of it."""
@@ -49,7 +51,7 @@ class KafkaSource:
     settings: Settings
     topics: tuple[str, ...]
     start: Moment = "earliest"
-    max_records: int = 2_000_000
+    max_records: int = MOST_RECORDS
     on_data_loss: OnDataLoss = "stop"
     options: Mapping[str, object] = field(default_factory=dict)
     """Further options of Spark's Kafka source."""

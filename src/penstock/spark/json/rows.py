@@ -45,7 +45,7 @@ class JsonRows:
 
     def decode(self, messages: DataFrame) -> DataFrame:
         """As the protocol says."""
-        # A column of its own: inside of the parser's call, Spark would interpret what makes it, at thrice the cost.
+        # A column of its own, used twice so that Spark keeps it: it would interpret what stands in the parser's call.
         ended = messages.select("*", _with_end(F.col("value")).alias(_ENDED))
         parsed = ended.select(*messages.columns, self._parsed_column, F.is_valid_utf8(_ENDED).alias(_IS_UTF8))
         return parsed.select(*messages.columns, PARSED, self._problem_column)
@@ -84,10 +84,14 @@ class JsonRows:
 
     def _problem(self) -> Column:
         """What a close look finds; Spark's parser has the last word on what it could not read."""
-        again = self._from_json(_with_end(F.col("value")), closely=True).getField(_BROKEN)
-        broken = _parsed(_BROKEN) if self._may_misread else again
-        unread = broken.isNotNull() & ~_is_empty_object(F.col("value"))
+        unread = self._broken().isNotNull() & ~_is_empty_object(F.col("value"))
         return json_problem(F.col("value"), self._shape, unread=unread)
+
+    def _broken(self) -> Column:
+        """The message if the parser failed on it; one that was not read closely is read again."""
+        if self._may_misread:
+            return _parsed(_BROKEN)
+        return self._from_json(_with_end(F.col("value")), closely=True).getField(_BROKEN)
 
     def _from_json(self, ended: Column, *, closely: bool) -> Column:
         """What Spark's parser reads; closely, it also says whether it failed, which costs a tenth more."""
