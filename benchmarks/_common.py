@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import statistics
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -80,6 +82,15 @@ def compare(ceiling: Mapping[str, Measure], ours: Mapping[str, Measure], *, goal
     ratio, wanted = rate / medians[next(iter(ceiling))], f", and {least:,.0f} records/s" if least else ""
     print(f"  ratio {ratio:.2f}, goal {goal:.2f}{wanted} (medians of {ROUNDS} rounds)")
     return 0 if ratio >= goal and rate >= least else 1
+
+
+def each_apart(file: str, parts: Sequence[str]) -> int:
+    """Run each part of a benchmark in a process of its own, with a Java of its own; 1 if one of them misses its goal.
+
+    As pipelines have it: Java compiles the code that two parts share for both.
+    """
+    codes = [subprocess.run([sys.executable, file], env={**os.environ, "PARTS": part}, check=False) for part in parts]
+    return int(any(each.returncode for each in codes))
 
 
 def percentiles(what: str, seconds: Sequence[float]) -> float:

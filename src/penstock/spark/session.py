@@ -77,7 +77,8 @@ _BARE_FILES_DEFAULTS: Mapping[str, str] = {
 _DELTA_DEFAULTS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.databricks.delta.snapshotPartitions": "2",
+    # What a log says is worked out with every commit: for the few files of a table, each further task costs a moment.
+    "spark.databricks.delta.snapshotPartitions": "1",
     # What we merge is made and kept before, so Delta need not make a copy of it.
     "spark.databricks.delta.merge.materializeSource": "none",
 }

@@ -21,10 +21,13 @@ AvroJson = Any
 """A schema as JSON has it: strings, lists and dicts."""
 
 
-def marked_record(body: Column, writer: AvroJson, reader: AvroJson) -> Column:
-    """The record in the field `row`, and the mark behind it."""
-    marked = F.concat(body, F.lit(bytearray(_MARK)))
-    return from_avro(marked, _marked(writer), {"avroSchema": _marked(reader), "mode": "PERMISSIVE"})
+def marked_record(message: Column, header: int, writer: AvroJson, reader: AvroJson) -> Column:
+    """The record that stands behind so many bytes of the message in the field `row`, and the mark behind it.
+
+    The header is read as a field that nobody wants, since to cut it off would copy every message once more.
+    """
+    marked = F.concat(message, F.lit(bytearray(_MARK)))
+    return from_avro(marked, _marked(writer, header), {"avroSchema": _marked(reader), "mode": "PERMISSIVE"})
 
 
 def is_whole(parsed: Column) -> Column:
@@ -32,8 +35,12 @@ def is_whole(parsed: Column) -> Column:
     return parsed.getField("end") == F.lit(bytearray(_MARK))
 
 
-def _marked(schema: AvroJson) -> str:
-    """A record of the schema's record and the mark; Avro puts nothing between the two."""
-    mark = {"type": "fixed", "name": "penstock_mark", "size": len(_MARK)}
-    fields = [{"name": "row", "type": schema}, {"name": "end", "type": mark}]
+def _marked(schema: AvroJson, header: int = 0) -> str:
+    """A record of the header, the schema's record and the mark; Avro puts nothing between them."""
+    before = [_bytes("header", header)] if header else []
+    fields = [*before, {"name": "row", "type": schema}, _bytes("end", len(_MARK))]
     return json.dumps({"type": "record", "name": "penstock_message", "fields": fields})
+
+
+def _bytes(name: str, size: int) -> AvroJson:
+    return {"name": name, "type": {"type": "fixed", "name": f"penstock_{name}", "size": size}}

@@ -107,8 +107,7 @@ class AvroRows:
         """The record and the mark behind it, by the writer whose header the message has; null without one."""
         found = F.lit(None) if writers else F.lit(None).cast(self._parsed_type())
         for writer in reversed(writers):
-            body = F.substring(value, F.lit(len(writer.header) + 1), F.octet_length(value))
-            decoded = _decoded(body, writer.schema, self._reader)
+            decoded = _decoded(value, len(writer.header), writer.schema, self._reader)
             found = F.when(_begins_with(value, [writer.header]), decoded).otherwise(found)
         return found
 
@@ -132,7 +131,7 @@ class AvroRows:
         return RecordUndecodable.code, "the bytes are not one record of their schema"
 
     def _parsed_type(self) -> T.StructType:
-        nothing = _decoded(F.lit(bytearray()), self._reader, self._reader).alias(PARSED)
+        nothing = _decoded(F.lit(bytearray()), 0, self._reader, self._reader).alias(PARSED)
         found = self._session.range(0).select(nothing).schema[PARSED].dataType
         assert isinstance(found, T.StructType)  # noqa: S101 - as above
         return found
@@ -150,8 +149,8 @@ class _Plan:
     fields: Sequence[Column]
 
 
-def _decoded(body: Column, writer: Schema, reader: Schema) -> Column:
-    return marked_record(body, to_json(writer.type), to_json(reader.type))
+def _decoded(message: Column, header: int, writer: Schema, reader: Schema) -> Column:
+    return marked_record(message, header, to_json(writer.type), to_json(reader.type))
 
 
 def _record(schema: Schema) -> list[str]:

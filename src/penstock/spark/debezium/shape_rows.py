@@ -184,8 +184,8 @@ class ShapeRows:
         """The position of the commit before the change's own, or that of the log's file."""
         sequence = self._source("sequence")
         # `["24023128","24023280"]`, or null in the first place: to parse it as JSON would cost ten times as much.
-        last = F.when(sequence.startswith('["'), F.substring_index(F.substring_index(sequence, '"', 2), '"', -1))
-        return F.coalesce(last.try_cast("bigint"), self._file())
+        digits = F.substring(sequence, F.lit(3), F.locate('"', sequence, 3) - 3)
+        return F.coalesce(F.when(sequence.startswith('["'), digits).try_cast("bigint"), self._file())
 
     def _file(self) -> Column:
         """Where a file of the log begins if positions begin anew in each: above all those of the file before."""

@@ -82,7 +82,7 @@ class Shape:
     def read(self, value: Column) -> Column:
         """The message's value, read once."""
         if self.encoding == "avro":
-            return marked_record(_body(value), self.value_schema, only_wanted(self.value_schema))
+            return marked_record(value, _HEADER, self.value_schema, only_wanted(self.value_schema))
         return F.from_json(self._text(value), self._json_type(), {"columnNameOfCorruptRecord": _BROKEN})
 
     def is_damaged(self, read: Column) -> Column:
@@ -105,7 +105,7 @@ class Shape:
     def key_part(self, key: Column, name: str) -> Column:
         """A field of the message's key."""
         if self.encoding == "avro":
-            return marked_record(_body(key), self.key_schema, self.key_schema).getField("row").getField(name)
+            return marked_record(key, _HEADER, self.key_schema, self.key_schema).getField("row").getField(name)
         fields = [T.StructField(each, read_type(wire)) for each, wire in (self.key or Wire("struct")).fields]
         wrapped = [T.StructField("payload", T.StructType(fields))]
         read = F.from_json(key.cast("string"), T.StructType(fields if self.encoding == "bare" else wrapped))
@@ -147,9 +147,9 @@ def _length_of_head(value: Column, heads: list[int]) -> Column:
 def fingerprint(key: Column, value: Column) -> Column:
     """A number that messages of one shape share; null for a message without a value."""
     is_avro = F.substring(value, 1, 1) == F.lit(bytearray(b"\x00"))
-    ids = F.concat(F.substring(value, 1, _HEADER), F.coalesce(F.substring(key, 1, _HEADER), F.lit(bytearray())))
+    by_ids = F.xxhash64(F.substring(value, 1, _HEADER), F.substring(key, 1, _HEADER))
     text = F.concat_ws("\n", _head(value, _bare_kind), _head(key, F.json_object_keys))
-    return F.when(value.isNotNull(), F.when(is_avro, F.xxhash64(ids)).otherwise(F.xxhash64(text)))
+    return F.when(value.isNotNull(), F.when(is_avro, by_ids).otherwise(F.xxhash64(text)))
 
 
 def _head(part: Column, bare: Callable[[Column], Column]) -> Column:
@@ -257,10 +257,6 @@ def _of_source(field: Mapping[str, Any]) -> Mapping[str, Any]:
         return field
     wanted = [each for each in kind["fields"] if each["name"] in _SOURCE.names]
     return {**field, "type": {**kind, "fields": wanted}}
-
-
-def _body(message: Column) -> Column:
-    return F.substring(message, F.lit(_HEADER + 1), F.octet_length(message))
 
 
 def _given(columns: T.StructType) -> Iterator[tuple[str, Wire]]:

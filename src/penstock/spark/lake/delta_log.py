@@ -1,7 +1,8 @@
-"""Whether there is a Delta table, as its log tells."""
+"""What the log of a Delta table tells by its files alone, without a job of Spark."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
@@ -9,6 +10,9 @@ from penstock.spark.files import Files
 
 LOG: Final = "_delta_log"
 _COMMIT: Final = re.compile(r"\d{20}\.(json|checkpoint)")
+_ACTIONS: Final = re.compile(r"\d{20}\.json")
+_FIRST: Final = f"{0:020}.json"
+_ABOUT: Final = b'{"commitInfo"'
 
 
 def is_delta_table(files: Files, path: str) -> bool:
@@ -24,3 +28,21 @@ def is_commit(name: str) -> bool:
 def log_path(path: str) -> str:
     """Where the log of the table at this path lies."""
     return f"{path}/{LOG}"
+
+
+def commits(files: Files, path: str) -> list[str]:
+    """The commits that the log still has, by the names of their files, the newest first."""
+    found = (file.path for file in files.below(log_path(path)))
+    return sorted(filter(_ACTIONS.fullmatch, found), reverse=True)
+
+
+def is_first(commit: str) -> bool:
+    """Whether there is no older commit that the log could have forgotten."""
+    return commit == _FIRST
+
+
+def note_of(files: Files, path: str, commit: str) -> str | None:
+    """What a commit notes of itself; None if it notes nothing, or was forgotten meanwhile."""
+    actions = files.read(f"{log_path(path)}/{commit}") or b""
+    about = next((line for line in actions.splitlines() if line.startswith(_ABOUT)), None)
+    return None if about is None else json.loads(about)["commitInfo"].get("userMetadata")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
@@ -19,7 +20,7 @@ from penstock.errors import LedgerLost, QueryInterrupted
 from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
-from penstock.spark.lake.delta_log import is_delta_table
+from penstock.spark.lake.delta_log import commits, is_delta_table, is_first, note_of
 from penstock.spark.lake.evolution import conformed
 from penstock.spark.lake.folders import with_folders
 from penstock.spark.lake.formats import refuse_other_format
@@ -29,7 +30,7 @@ from penstock.spark.lake.table_notes import TableNotes, next_notes
 from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch
 
-_NEWEST = 50
+_NEWEST: Final = 50
 
 
 class DeltaSink:
@@ -64,9 +65,9 @@ class DeltaSink:
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
         """As the protocol says: exactly once."""
-        if not self._number and self._claim(formed.schema) is not None:
-            raise QueryInterrupted(f"table {self._table.name} was made by another driver of {self._query}")
         self._append(formed.coalesce(writers(self._session, batch.size)), self._number + 1, batch.end)
+        if not self._number and self._last_commit().owner != self._owner:
+            raise QueryInterrupted(f"table {self._table.name} was made by another driver of {self._query}")
         self._number += 1
         self._notes = next_notes(self._table, self._notes, formed.schema)
 
@@ -98,30 +99,30 @@ class DeltaSink:
             return TableNotes(columns, tuple(detail.collect()[0][0]))
 
     def _last_commit(self) -> Commit:
-        """The query's newest commit; all of the log is only read if it has to be."""
-        if not is_delta_table(self._files, self._table.path):
-            return NO_COMMIT
-        with spark_failures(f"reading table {self._table.name}"):
-            for limit in (f" LIMIT {_NEWEST}", ""):
-                history = self._session.sql(f"DESCRIBE HISTORY {delta_path(self._table)}{limit}")
-                notes = history.select("userMetadata").collect()
-                found = (commit_in(about, self._query) for (about,) in notes if about)
-                if (newest := next(filter(None, found), None)) is not None:
-                    return newest
-                if len(notes) < _NEWEST:
-                    break
-        self._refuse_forgotten()
-        return NO_COMMIT
+        """The query's newest commit; of a long log, what is older is only read if one of the query's is there."""
+        names = commits(self._files, self._table.path)
+        newest, older = names[:_NEWEST], names[_NEWEST:]
+        found = self._first_own(newest)
+        is_whole = not newest or is_first(newest[-1])
+        if found is None and not is_whole and self._has_committed():
+            found = self._first_own(older)
+            if found is None:
+                raise LedgerLost(
+                    f"table {self._table.name} has records of {self._query}, but its log no longer tells which",
+                    hint="give the pipeline another name or table",
+                )
+        return found or NO_COMMIT
 
-    def _refuse_forgotten(self) -> None:
-        """A table's log forgets old commits, but not that a query made some."""
+    def _first_own(self, names: Sequence[str]) -> Commit | None:
+        """The first of these commits that is the query's."""
+        notes = (note_of(self._files, self._table.path, name) for name in names)
+        return next(filter(None, (commit_in(about, self._query) for about in notes if about)), None)
+
+    def _has_committed(self) -> bool:
+        """Whether the query ever made a commit: a table's log forgets old ones, but not that they were made."""
         java: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public way to a table's log
         log = java.org.apache.spark.sql.delta.DeltaLog.forTable(self._session._jsparkSession, self._table.path)  # noqa: SLF001 - as above
-        if log.unsafeVolatileSnapshot().transactions().contains(self._query):
-            raise LedgerLost(
-                f"table {self._table.name} has records of {self._query}, but its log no longer tells which",
-                hint="give the pipeline another name or table",
-            )
+        return bool(log.unsafeVolatileSnapshot().transactions().contains(self._query))
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,12 @@ def _are_few(seen: Sequence[Sequence[str]]) -> bool:
 
 def _place(name: str, seen: Sequence[str]) -> Column:
     """Which of the values a row has, compared as they stand in the names of folders."""
-    text = F.coalesce(F.nullif(F.col(quoted(name)).cast("string"), F.lit("")), F.lit(_NO_VALUE))
-    places: Any = F
+    text, places = F.col(quoted(name)).cast("string"), cast("Any", F)
     for place, folder in enumerate(seen):
-        places = places.when(text == unquote(folder.partition("=")[2]), place)
+        places = places.when(_is_in(text, unquote(folder.partition("=")[2])), place)
     return cast("Column", places.otherwise(_UNKNOWN).cast("bigint"))
+
+
+def _is_in(text: Column, folder: str) -> Column:
+    """Whether a value belongs in the folder; null and the empty text share one, whose name may be a value too."""
+    return text == folder if folder != _NO_VALUE else F.coalesce(text, F.lit("")).isin("", folder)
