@@ -18,10 +18,11 @@ QUICK_START = {
     "spark.sql.codegen.wholeStage": False,
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": False,
+    "spark.sql.shuffle.partitions": 1,
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=384m -XX:+UseSerialGC",
 }
 """Tests run each query a few times only, over a few rows: compiling it, planning it anew after each of its shuffles,
-and then compiling Java's own code, costs twice what it saves.
+sending those rows to several tasks, and then compiling Java's own code, costs twice what it saves.
 
 There are many queries, though, and by default such a Java has room for 48 MB of code. Pipelines that tests start as
 users do, from the examples, the documents and the demo, run with code that is compiled.

@@ -112,7 +112,8 @@ def test_an_option_that_cannot_be_read_is_named(
     assert words in refused.err
 
 
-def test_a_cluster_that_is_down_ends_a_command_with_a_hint(run_command: Any) -> None:
+def test_a_cluster_that_is_down_ends_a_command_with_a_hint(run_command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_TIMEOUT", "2")
     refused = run_command("topics", "list", bootstrap="localhost:1")
     assert refused.code == 1
     assert "error kafka.unavailable" in refused.err
