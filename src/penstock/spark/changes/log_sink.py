@@ -10,7 +10,7 @@ from penstock.spark.changes.table import ChangeTable
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
-from penstock.spark.sinks.sink import Batch, Rest
+from penstock.spark.sinks.sink import Batch
 
 
 class ChangeLogSink(DeltaSink):
@@ -32,9 +32,9 @@ class ChangeLogSink(DeltaSink):
         """As the protocol says."""
         return with_origin(rows)
 
-    def write(self, formed: DataFrame, batch: Batch) -> Rest:
+    def write(self, formed: DataFrame, batch: Batch) -> None:
         """As the protocol says: exactly once."""
         fitted = self._changes.fitted(formed)
         # The table has the columns that these rows need, whatever was known of it before.
         self._notes = None
-        return super().write(fitted, batch)
+        super().write(fitted, batch)

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.errors import LedgerLost, PenstockError, QueryInterrupted
-from penstock.events.record import Origin
+from penstock.errors import LedgerLost, QueryInterrupted
 from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
@@ -29,7 +28,7 @@ from penstock.spark.lake.layout import writers
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.lake.table_notes import TableNotes, next_notes
 from penstock.spark.queries.position import Position
-from penstock.spark.sinks.sink import Batch, Rest
+from penstock.spark.sinks.sink import Batch
 
 _NEWEST: Final = 50
 
@@ -64,14 +63,13 @@ class DeltaSink:
         columns = next_notes(self._table, self._notes, plain.schema).columns
         return with_folders(conformed(plain, columns), self._table.partition_by)
 
-    def write(self, formed: DataFrame, batch: Batch) -> Rest:
-        """As the protocol says: exactly once; the rows are safe at once, and the rest makes the next commit shorter."""
+    def write(self, formed: DataFrame, batch: Batch) -> None:
+        """As the protocol says: exactly once."""
         self._append(formed.coalesce(writers(self._session, batch.size)), self._number + 1, batch.end)
         if not self._number and self._last_commit().owner != self._owner:
             raise QueryInterrupted(f"table {self._table.name} was made by another driver of {self._query}")
         self._number += 1
         self._notes = next_notes(self._table, self._notes, formed.schema)
-        return self._look_ahead
 
     def _claim(self, columns: T.StructType) -> Position | None:
         """Take the next number, so that a driver that had it in mind cannot commit any more; gives the position."""
@@ -119,12 +117,6 @@ class DeltaSink:
         """The first of these commits that is the query's."""
         notes = (note_of(self._files, self._table.path, name) for name in names)
         return next(filter(None, (commit_in(about, self._query) for about in notes if about)), None)
-
-    def _look_ahead(self) -> Mapping[Origin, PenstockError]:
-        """Let Delta find out which numbers are taken, as the next commit will ask, while the next batch begins."""
-        with spark_failures(f"reading table {self._table.name}"):
-            self._has_committed()
-        return {}
 
     def _has_committed(self) -> bool:
         """Whether the query ever made a commit: a table's log forgets old ones, but not that they were made."""
