@@ -103,8 +103,7 @@ class DeltaSink:
         names = commits(self._files, self._table.path)
         newest, older = names[:_NEWEST], names[_NEWEST:]
         found = self._first_own(newest)
-        is_whole = not newest or is_first(newest[-1])
-        if found is None and not is_whole and self._has_committed():
+        if found is None and not any(map(is_first, newest)) and self._has_committed():
             found = self._first_own(older)
             if found is None:
                 raise LedgerLost(
