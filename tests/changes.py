@@ -20,7 +20,7 @@ BEGAN = datetime(2026, 1, 1)  # noqa: DTZ001 - as Spark gives a timestamp to Pyt
 _BATCH = Batch("test", 1, Position({}, {}), Position({}, {}))
 _CDC = (
     "struct<op:string,at:timestamp,snapshot:boolean,commit:bigint,lsn:bigint,row:int,tx:string,tx_order:bigint,"
-    "keys:array<string>,unavailable:array<string>,outside:map<string,string>>"
+    "keys:array<string>,unavailable:array<string>,outside:map<string,string>,topic:string,partition:int,offset:bigint>"
 )
 _KAFKA = "struct<topic:string,partition:int,offset:bigint,key:binary>"
 
@@ -63,8 +63,9 @@ class Changes:
         names = [column.split()[0] for column in columns.split(",")]
         at = (BEGAN + timedelta(seconds=told.get("at", told["lsn"]))).replace(tzinfo=UTC)
         place = (told["op"] == "r", told.get("commit"), told["lsn"], None, None, None)
-        cdc = (told["op"], at, *place, told.get("keys", ["id"]), told.get("unavailable"), told.get("outside"))
-        return (*(told.get(name) for name in names), cdc, ("t", 0, told.get("offset", self._offset), b"key"))
+        origin = ("t", 0, told.get("offset", self._offset))
+        about = (told.get("keys", ["id"]), told.get("unavailable"), told.get("outside"))
+        return (*(told.get(name) for name in names), (told["op"], at, *place, *about, *origin), (*origin, b"key"))
 
 
 def change(op: str, row_id: int | None, name: str | None = None, **told: Any) -> dict[str, Any]:

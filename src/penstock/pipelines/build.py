@@ -74,7 +74,7 @@ class Builder:
             QuerySpec(
                 spec.name,
                 sink.name,
-                self.pipeline.source.source(self.base),
+                self.pipeline.source.source(self.base, sink.config.most_records),
                 path,
                 state=self._state(sink),
                 trigger=sink.trigger,

@@ -17,7 +17,7 @@ from penstock.kafka.start import is_pattern, moment
 from penstock.pipelines.formats import FORMATS
 from penstock.pipelines.protect import ProtectConfig
 from penstock.pipelines.spec import Part, Topic
-from penstock.spark.kafka_source import MOST_RECORDS, KafkaSource, OnDataLoss
+from penstock.spark.kafka_source import KafkaSource, OnDataLoss
 
 _OURS = {
     "assign",
@@ -73,7 +73,9 @@ class KafkaSourceConfig(Part):
     start: Annotated[str, AfterValidator(_start)] = Field(
         "earliest", description="where the first run begins: earliest, latest, or a time"
     )
-    max_records: int = Field(MOST_RECORDS, ge=1, description="how many messages one batch takes at most")
+    max_records: int | None = Field(
+        None, ge=1, description="how many messages one batch takes at most; default: two or five million, by the sink"
+    )
     on_data_loss: OnDataLoss = Field("stop", description="stop, or continue where messages are gone")
     protect: ProtectConfig = Field(ProtectConfig(), description="columns of changes that must not be seen")
     options: PassThrough = Field(default_factory=PassThrough, description="any option of Spark's Kafka source")
@@ -122,13 +124,13 @@ class KafkaSourceConfig(Part):
         """The settings of the cluster that is read."""
         return self.connection.settings(base)
 
-    def source(self, base: Settings) -> KafkaSource:
-        """The source as Spark reads it."""
+    def source(self, base: Settings, most_records: int) -> KafkaSource:
+        """The source as Spark reads it, for a sink that takes so many records at once unless the source says it."""
         return KafkaSource(
             self.settings(base),
             self.names,
             start=moment(self.start),
-            max_records=self.max_records,
+            max_records=self.max_records or most_records,
             on_data_loss=self.on_data_loss,
             options=self.options,
         )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.spark.changes.table import Evolution, evolution, own_columns
+from penstock.spark.changes.table import Evolution, evolution, own_columns, ranged_columns
 from penstock.spark.debezium.values import struct_of
 
 NUMBER, TEXT = T.IntegerType(), T.StringType()
@@ -27,6 +27,20 @@ def test_ranges_are_kept_of_a_tables_own_columns_as_delta_counts_them(
     columns: dict[str, T.DataType], count: int
 ) -> None:
     assert own_columns(struct_of(columns)) == count
+
+
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        ({"id": NUMBER, "name": TEXT, "day": T.DateType(), "_cdc": CDC}, "_cdc.at,_cdc.lsn,`id`,`day`"),
+        ({"a`b": T.DecimalType(9, 2), "tags": T.ArrayType(NUMBER), "_cdc": CDC}, "_cdc.at,_cdc.lsn,`a``b`"),
+        ({"name": TEXT, "_cdc": CDC}, "_cdc.at,_cdc.lsn"),
+    ],
+)
+def test_ranges_of_a_log_are_those_of_time_and_place_and_of_its_numbers_and_moments(
+    columns: dict[str, T.DataType], named: str
+) -> None:
+    assert ranged_columns(struct_of(columns)) == named
 
 
 def test_a_type_that_rows_set_apart_goes_where_the_table_has_that_type() -> None:

@@ -15,6 +15,7 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 from penstock.config import Settings
 from penstock.config.yaml_file import KeyPath
 from penstock.pipelines.spec import Part
+from penstock.spark.kafka_source import MOST_RECORDS
 from penstock.spark.sinks.sink import Sink
 
 
@@ -74,6 +75,11 @@ class SinkConfig(Part, ABC):
     def stored_columns(self, site: Site) -> T.StructType | None:  # noqa: ARG002 - most targets do not tell
         """The columns that the target has by now; None where it does not tell, or has none yet."""
         return None
+
+    @property
+    def most_records(self) -> int:
+        """How many messages one batch takes at most, unless the source says it."""
+        return MOST_RECORDS
 
     @property
     def mixes_tables(self) -> bool:

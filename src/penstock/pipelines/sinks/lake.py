@@ -27,6 +27,8 @@ from penstock.spark.sinks.sink import Sink
 _SMALLEST = 1024
 _NEVER = "never"
 _HOUR = 3600
+_MOST_INTO_LOG = 5_000_000
+"""Each commit of a log costs as much as 200,000 of its rows, and these are neither kept nor sorted on their way."""
 
 
 def _bytes(value: object) -> object:
@@ -118,6 +120,11 @@ class LakeSinkConfig(SinkConfig):
     def keep_hours(self) -> int:
         """For how many hours old versions stay."""
         return math.ceil(_seconds(self.keep_versions) / _HOUR)
+
+    @property
+    def most_records(self) -> int:
+        """As the base says."""
+        return _MOST_INTO_LOG if self.mode == "log" else super().most_records
 
     @property
     def mixes_tables(self) -> bool:

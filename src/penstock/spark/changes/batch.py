@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
@@ -14,9 +13,7 @@ from penstock.errors import QueryFailed
 from penstock.spark.changes.order import ORDER, Place, in_order, position
 from penstock.spark.debezium.columns import apart_from
 from penstock.spark.debezium.shape_rows import CDC
-from penstock.spark.decoding import KAFKA, quoted
-
-_KEPT: Final = ("op", "at", "snapshot", "commit", "lsn", "row", "tx", "tx_order", "keys", "unavailable", "outside")
+from penstock.spark.decoding import quoted
 
 
 @dataclass(frozen=True)
@@ -74,13 +71,6 @@ def refuse_lost_keys(changes: DataFrame, facts: Facts, table: str) -> None:
             f"table {table}: the rows have no column {', '.join(lost)}, which is of their key",
             hint="keep it in transforms, under any name",
         )
-
-
-def with_origin(rows: DataFrame) -> DataFrame:
-    """The rows with their place in Kafka among what is told of the change."""
-    told = [F.col(CDC).getField(name).alias(name) for name in _KEPT]
-    place = [F.col(KAFKA).getField(name).alias(name) for name in ("topic", "partition", "offset")]
-    return rows.withColumn(CDC, F.struct(*told, *place)).drop(KAFKA)
 
 
 def facts_of(changes: DataFrame) -> Facts:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.spark.changes.batch import with_origin
 from penstock.spark.changes.table import ChangeTable
+from penstock.spark.decoding import KAFKA
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
@@ -30,7 +32,7 @@ class ChangeLogSink(DeltaSink):
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""
-        return with_origin(rows)
+        return rows.drop(KAFKA)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
         """As the protocol says: exactly once."""
@@ -38,3 +40,6 @@ class ChangeLogSink(DeltaSink):
         # The table has the columns that these rows need, whatever was known of it before.
         self._notes = None
         super().write(fitted, batch)
+
+    def _properties(self, schema: T.StructType) -> Mapping[str, str]:
+        return self._changes.properties(schema)

@@ -8,8 +8,9 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.spark.changes.batch import Facts, by_keys, refuse_lost_keys, with_origin
+from penstock.spark.changes.batch import Facts, by_keys, refuse_lost_keys
 from penstock.spark.changes.table import ChangeTable
+from penstock.spark.decoding import KAFKA
 from penstock.spark.kept import kept
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
@@ -32,7 +33,7 @@ class ChangeSink(ABC):
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""
-        return with_origin(rows)
+        return rows.drop(KAFKA)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
         """As the protocol says."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,10 +32,12 @@ from penstock.spark.lake.table import LakeTable
 _TRIES: Final = 5
 _MOST_INDEXED: Final = 32
 _log = logging.getLogger(__name__)
+_RANGED: Final = (T.NumericType, T.DateType, T.TimestampType, T.TimestampNTZType)
+_TOLD_RANGED: Final = ("at", "lsn")
 _PROPERTIES: Final[Mapping[str, str]] = {"delta.feature.timestampNtz": "supported"}
-_MERGED_PROPERTIES: Final[Mapping[str, str]] = {"delta.enableDeletionVectors": "true"}
+_MERGED_PROPERTIES: Final[Mapping[str, str]] = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
 # After every tenth commit, as it is by default, a quick stream would wait until Delta has summed up its log.
-_APPENDED_PROPERTIES: Final[Mapping[str, str]] = {"delta.checkpointInterval": "100"}
+_APPENDED_PROPERTIES: Final[Mapping[str, str]] = {**_PROPERTIES, "delta.checkpointInterval": "100"}
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,23 @@ def own_columns(schema: T.StructType) -> int:
 
     What is told of the change stands behind them, and would cost as much again with every file written.
     """
-    own = itertools.takewhile(lambda field: field.name != CDC, schema.fields)
-    return min(_MOST_INDEXED, sum(_leaves(field.dataType) for field in own))
+    return min(_MOST_INDEXED, sum(_leaves(field.dataType) for field in _own_fields(schema)))
+
+
+def ranged_columns(schema: T.StructType) -> str:
+    """The columns of a log that Delta keeps the range of, file by file, as its property names them.
+
+    These are when and where changes were made, by which they are looked for, and the numbers and moments of the table
+    itself. Ranges of texts cost more than all of these, and tell next to nothing of changes in the order they came in.
+    """
+    own = [quoted(field.name) for field in _own_fields(schema) if isinstance(field.dataType, _RANGED)]
+    told = [f"{CDC}.{name}" for name in _TOLD_RANGED]
+    return ",".join([*told, *own[:_MOST_INDEXED]])
+
+
+def _own_fields(schema: T.StructType) -> Iterator[T.StructField]:
+    """The columns of the table itself, before what is told of the change."""
+    return itertools.takewhile(lambda field: field.name != CDC, schema.fields)
 
 
 def _leaves(kind: T.DataType) -> int:
@@ -85,7 +102,7 @@ class ChangeTable:
     def __init__(self, session: SparkSession, table: LakeTable, *, is_merged: bool = True) -> None:
         self._files = files_at(table.lake, session)
         self._columns: T.StructType | None = None
-        self._properties = {**_PROPERTIES, **(_MERGED_PROPERTIES if is_merged else _APPENDED_PROPERTIES)}
+        self._is_merged = is_merged
         self.table = table
         self.path = delta_path(table)
 
@@ -116,14 +133,19 @@ class ChangeTable:
             change()
 
     def fitted(self, rows: DataFrame) -> DataFrame:
-        """The rows under the names and with the types of the table, which is made or changed to take them."""
+        """The rows under the names and with the types of the table, which is made or changed to take them.
+
+        One that is only appended to is not made: it is there with its first rows, in one commit.
+        """
         session = rows.sparkSession
-        if self._columns is None:
-            self._columns = self.read(session).schema if self.exists() else self._make(session, rows.schema)
-        change = evolution(self._columns, rows.schema)
+        if self._columns is None and self.exists():
+            self._columns = self.read(session).schema
+        if self._columns is None and self._is_merged:
+            self._columns = self._make(session, rows.schema)
+        change = evolution(self._columns or rows.schema, rows.schema)
         if change.added or change.widened:
             self._alter(session, change)
-        kinds = {field.name: field.dataType for field in self._columns.fields}
+        kinds = {field.name: field.dataType for field in (self._columns or rows.schema).fields}
         return rows.select(*(F.col(quoted(old)).cast(kinds[new]).alias(new) for old, new in change.names.items()))
 
     @property
@@ -136,12 +158,17 @@ class ChangeTable:
         reader = session.read.format("delta")
         return (reader if version is None else reader.option("versionAsOf", version)).load(self.table.path)
 
+    def properties(self, schema: T.StructType) -> Mapping[str, str]:
+        """What Delta is told of a table that is made for such rows."""
+        if self._is_merged:
+            return {**_MERGED_PROPERTIES, "delta.dataSkippingNumIndexedCols": str(own_columns(schema))}
+        return {**_APPENDED_PROPERTIES, "delta.dataSkippingStatsColumns": ranged_columns(schema)}
+
     def _make(self, session: SparkSession, schema: T.StructType) -> T.StructType:
         columns = ", ".join(
             f"{quoted(field.name)} {nullable(field.dataType).simpleString()}" for field in schema.fields
         )
-        found = {**self._properties, "delta.dataSkippingNumIndexedCols": str(own_columns(schema))}
-        properties = ", ".join(f"'{name}' = '{value}'" for name, value in found.items())
+        properties = ", ".join(f"'{name}' = '{value}'" for name, value in self.properties(schema).items())
         # What a driver left that was killed in the first commit would stand in the way of this one.
         self._files.remove(log_path(self.table.path))
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.path} ({columns}) USING delta TBLPROPERTIES ({properties})")

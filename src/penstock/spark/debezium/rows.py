@@ -22,7 +22,7 @@ from penstock.spark.learnt import Cached, Unknown
 
 _PRINT: Final = "_print"
 _SHAPE: Final = "_shape"
-_KEYS: Final = CDC_TYPE["keys"]
+_TOLD: Final = "_told"
 _MOST_SHAPES: Final = 1_000
 
 
@@ -109,10 +109,7 @@ class DebeziumRows:
 
     def _make_plan(self) -> _Plan:
         shapes = self._rows()
-        own, told = self._own_cells(shapes), self._told_cells(shapes)
-        keys = _of_shape({shape.index: shape.keys() for shape in shapes}, _KEYS)
-        all_told = {**{name: F.col(_told(name)) for name in told}, _KEYS.name: keys}
-        change = F.struct(*(all_told[name].alias(name) for name in CDC_TYPE.names)).alias(CDC)
+        own = self._own_cells(shapes)
         return _Plan(
             fingerprint(F.col("key"), F.col("value")).alias(_PRINT),
             F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*self._no_changes),
@@ -120,12 +117,9 @@ class DebeziumRows:
             [shape.read(_is_of(shape.index)) for shape in shapes],
             [column for shape in shapes for column in shape.parts()],
             [column for shape in shapes for column in shape.made()],
-            [
-                *(column.alias(_cell(name)) for name, column in own.items()),
-                *(column.alias(_told(name)) for name, column in told.items()),
-            ],
+            [*(column.alias(_cell(name)) for name, column in own.items()), self._told(shapes).alias(_TOLD)],
             self._problem(shapes).alias(PROBLEM),
-            [*(F.col(quoted(_cell(name))).alias(name) for name in own), change],
+            [*(F.col(quoted(_cell(name))).alias(name) for name in own), F.col(_TOLD).alias(CDC)],
         )
 
     def _shape_of_print(self) -> Column:
@@ -141,11 +135,11 @@ class DebeziumRows:
         cells = {shape.index: shape.cells(self._columns) for shape in shapes}
         return {field.name: _of_shape(_of_name(cells, field.name), field) for field in self._columns.fields}
 
-    def _told_cells(self, shapes: Sequence[ShapeRows]) -> dict[str, Column]:
-        """What is told of the changes, but for their keys, which the shape tells."""
+    def _told(self, shapes: Sequence[ShapeRows]) -> Column:
+        """What is told of the changes, in one column, which is copied as one piece from here on."""
         told = {shape.index: shape.told() for shape in shapes}
-        fields = [field for field in CDC_TYPE.fields if field != _KEYS]
-        return {field.name: _of_shape(_of_name(told, field.name), field) for field in fields}
+        cells = (_of_shape(_of_name(told, field.name), field).alias(field.name) for field in CDC_TYPE.fields)
+        return F.struct(*cells)
 
     def _problem(self, shapes: Sequence[ShapeRows]) -> Column:
         found = F.raise_error(F.lit(f"{UNKNOWN_SCHEMA} of Debezium"))
@@ -158,10 +152,6 @@ class DebeziumRows:
 
 def _cell(name: str) -> str:
     return f"_cell_{name}"
-
-
-def _told(name: str) -> str:
-    return f"_told_{name}"
 
 
 def _is_of(index: int) -> Column:

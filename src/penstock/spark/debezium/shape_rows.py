@@ -33,6 +33,9 @@ CDC_TYPE: Final = struct_of(
         "keys": T.ArrayType(T.StringType()),
         "unavailable": T.ArrayType(T.StringType()),
         "outside": T.MapType(T.StringType(), T.StringType()),
+        "topic": T.StringType(),
+        "partition": T.IntegerType(),
+        "offset": T.LongType(),
     }
 )
 _OPERATIONS: Final = ("r", "c", "u", "d", "t")
@@ -40,6 +43,7 @@ _LARGEST_FILE: Final = 2**32
 """Positions within a file of MySQL's log are lower."""
 _WITH_ROW: Final = ("r", "c", "u")
 _ENVELOPE: Final = ("op", "source", "transaction")
+_ORIGIN: Final = ("topic", "partition", "offset")
 
 
 class Member(NamedTuple):
@@ -97,7 +101,7 @@ class ShapeRows:
         }
 
     def told(self) -> Mapping[str, Column]:
-        """What is told of the change, by name; null where it is not named."""
+        """What is told of the change, by name."""
         parts = {
             "op": self._at("op"),
             "at": F.timestamp_micros(F.coalesce(self._source("ts_us"), self._source("ts_ms") * 1000)),
@@ -107,14 +111,12 @@ class ShapeRows:
             "row": self._source("row"),
             "tx": F.coalesce(self._source("txId").cast("string"), self._at("transaction").getField("id")),
             "tx_order": self._at("transaction").getField("total_order"),
+            "keys": F.array(*map(F.lit, self.shape.keys)),
             "unavailable": self._unavailable(),
             "outside": self._outside(),
+            **{name: F.col(name) for name in _ORIGIN},
         }
         return {name: part.cast(CDC_TYPE[name].dataType) for name, part in parts.items()}
-
-    def keys(self) -> Column:
-        """The columns of the key."""
-        return F.array(*map(F.lit, self.shape.keys)).cast(CDC_TYPE["keys"].dataType)
 
     def problem(self) -> Column:
         """Why the message is refused, or null."""

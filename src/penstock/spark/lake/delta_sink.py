@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -86,9 +86,13 @@ class DeltaSink:
         """Commit rows; Delta does nothing if the number is taken."""
         about = json.dumps({"query": self._query, "number": number, "owner": self._owner, "end": end.as_data()})
         writing = rows.write.format("delta").mode("append").partitionBy(*self._table.partition_by)
-        once = writing.option("txnAppId", self._query).option("txnVersion", number)
+        once = writing.options(**self._properties(rows.schema), txnAppId=self._query, txnVersion=number)
         with spark_failures(f"writing table {self._table.name}"):
             once.option("mergeSchema", "true").option("userMetadata", about).save(self._table.path)
+
+    def _properties(self, schema: T.StructType) -> Mapping[str, str]:  # noqa: ARG002 - for sinks of tables that have some
+        """What Delta is told of the table if these rows are its first."""
+        return {}
 
     def _read_notes(self) -> TableNotes | None:
         if not is_delta_table(self._files, self._table.path):

@@ -1,0 +1,76 @@
+"""A log of changes: made by its first rows, found by time and place, and wide enough for all that comes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.spark.changes.log_sink import ChangeLogSink
+from tests.changes import Changes, change, read
+
+pytestmark = pytest.mark.timeout(300)
+
+TABLE = Path("shop", "people")
+
+
+@pytest.fixture
+def log(spark: SparkSession, tmp_path: Path) -> Changes:
+    return Changes(spark, tmp_path, lambda session, table: ChangeLogSink(session, table, "shop.log"))
+
+
+def actions(lake: Path, version: int, kind: str) -> list[dict[str, Any]]:
+    """What one commit of the table's log says of one kind of thing."""
+    lines = (lake / TABLE / "_delta_log" / f"{version:020}.json").read_text().splitlines()
+    return [found[kind] for found in map(json.loads, lines) if kind in found]
+
+
+def test_a_log_is_there_with_its_first_rows(log: Changes, tmp_path: Path) -> None:
+    log.write(read(1, "Ada", 10), read(2, "Grace", 10))
+    assert len(actions(tmp_path, 0, "add")) == 1
+    [made] = actions(tmp_path, 0, "metaData")
+    assert made["configuration"]["delta.checkpointInterval"] == "100"
+    assert "delta.enableDeletionVectors" not in made["configuration"]
+    assert log.rows() == [(1, "Ada", None), (2, "Grace", None)]
+
+
+def test_files_tell_the_ranges_of_time_place_and_numbers_and_of_no_texts(log: Changes, tmp_path: Path) -> None:
+    log.transform = lambda rows: rows.withColumnRenamed("born", "bo`r.n")
+    log.write({"op": "r", "lsn": 10}, {"op": "c", "lsn": 20}, columns="id int, name string, born int")
+    [added] = actions(tmp_path, 0, "add")
+    stats = json.loads(added["stats"])
+    assert stats["numRecords"] == 2
+    assert stats["nullCount"] == {"id": 2, "bo`r.n": 2, "_cdc": {"at": 0, "lsn": 0}}
+    assert (stats["minValues"]["_cdc"]["lsn"], stats["maxValues"]["_cdc"]["lsn"]) == (10, 20)
+
+
+def test_columns_and_wider_types_that_come_later_find_room(log: Changes) -> None:
+    log.write(read(1, "Ada", 10))
+    log.write(change("u", 1, "Ada L.", lsn=20, born=1815), columns="id int, name string, born int")
+    log.write(change("u", 2**40, "large", lsn=30), columns="id bigint, name string, born int")
+    assert log.rows("id", "name", "born", order="_cdc.lsn") == [
+        (1, "Ada", None),
+        (1, "Ada L.", 1815),
+        (2**40, "large", None),
+    ]
+    assert {row["name"] for row in log.without_spark()} == {"Ada", "Ada L.", "large"}
+
+
+def test_what_a_driver_left_that_was_killed_in_the_first_commit_is_not_in_the_way(log: Changes, tmp_path: Path) -> None:
+    leftover = tmp_path / TABLE / "_delta_log"
+    leftover.mkdir(parents=True)
+    (leftover / ".00000000000000000000.json.tmp").write_text("")
+    log.write(read(1, "Ada", 10))
+    assert log.rows() == [(1, "Ada", None)]
+
+
+def test_a_log_that_was_made_goes_on_as_it_is_with_a_new_driver(log: Changes, tmp_path: Path) -> None:
+    log.write(read(1, "Ada", 10))
+    log.restart()
+    log.sink.landed()
+    log.write(change("d", 1, lsn=20))
+    assert [actions(tmp_path, version, "metaData") for version in (1, 2)] == [[], []]
+    assert log.rows("_cdc.op", order="_cdc.lsn") == [("r",), ("d",)]
