@@ -74,3 +74,9 @@ def test_a_log_that_was_made_goes_on_as_it_is_with_a_new_driver(log: Changes, tm
     log.write(change("d", 1, lsn=20))
     assert [actions(tmp_path, version, "metaData") for version in (1, 2)] == [[], []]
     assert log.rows("_cdc.op", order="_cdc.lsn") == [("r",), ("d",)]
+
+
+def test_a_transform_may_leave_out_where_messages_came_from_since_changes_tell_it_themselves(log: Changes) -> None:
+    log.transform = lambda rows: rows.drop("_kafka", "note")
+    log.write(read(1, "Ada", 10, offset=7))
+    assert log.rows("name", "_cdc.topic", "_cdc.partition", "_cdc.offset", order="name") == [("Ada", "t", 0, 7)]
