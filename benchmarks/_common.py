@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.config import Settings
 from penstock.kafka.options import client_options
+from penstock.local.process import guarded
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 FIELDS = ("Event_Type", "User_ID", "Session_ID", "Page", "Client_Time", "Server_Time")
@@ -89,7 +90,8 @@ def each_apart(file: str, parts: Sequence[str]) -> int:
 
     As pipelines have it: Java compiles the code that two parts share for both.
     """
-    codes = [subprocess.run([sys.executable, file], env={**os.environ, "PARTS": part}, check=False) for part in parts]
+    command = guarded([sys.executable, file])
+    codes = [subprocess.run(command, env={**os.environ, "PARTS": part}, check=False) for part in parts]
     return int(any(each.returncode for each in codes))
 
 

@@ -14,6 +14,7 @@ from penstock.cli.output import out, text
 from penstock.cli.own_stack import client_environment, own_stack
 from penstock.config.suggest import did_you_mean
 from penstock.errors import UsageError
+from penstock.local.process import guarded
 
 FOLDER = Path("benchmarks")
 
@@ -54,4 +55,5 @@ def _chosen(name: str | None) -> list[Path]:
 def _passes(file: Path, environment: dict[str, str]) -> bool:
     title = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     out.print(f"\n[bold]{file.stem}[/] {text(title.splitlines()[0] if title else '')}")
-    return subprocess.run([sys.executable, str(file)], env=environment, check=False).returncode == 0
+    command = guarded([sys.executable, str(file)])
+    return subprocess.run(command, env=environment, check=False).returncode == 0

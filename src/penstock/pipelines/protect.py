@@ -14,6 +14,7 @@ from penstock.config.yaml_file import KeyPath
 from penstock.connect.patterns import is_meant
 from penstock.pipelines.sinks.base import SourceTable
 from penstock.pipelines.spec import Part, worded
+from penstock.spark.debezium.columns import lake_name
 from penstock.spark.protecting import Treatment, protecting
 from penstock.spark.transforms import Transform
 
@@ -82,6 +83,7 @@ class Protection:
 
     def _is_meant(self, pattern: str, column: str) -> bool:
         # A dot within a name would divide it in the wrong place.
-        schema, table, name = (part.replace(".", "_") for part in (self.table.schema, self.table.name, column))
+        parts = (self.table.schema, self.table.name, lake_name(column))
+        schema, table, name = (part.replace(".", "_") for part in parts)
         full = f"{schema}.{table}.{name}" if pattern.count(".") > 1 else f"{table}.{name}"
         return is_meant(full, (pattern,))

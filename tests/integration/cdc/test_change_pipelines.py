@@ -50,8 +50,8 @@ IN_DATABASE = "SELECT id, name, md5(note), since AT TIME ZONE 'UTC', vip FROM cu
 
 
 FORMS = (
-    """CREATE TABLE forms (id int PRIMARY KEY, far timestamp, zoned timestamptz, day date, price money, span interval,
-       address inet, network cidr, card macaddr, bits bit(12), flag bit(1), addresses inet[])""",
+    """CREATE TABLE forms ("form (no.)" int PRIMARY KEY, far timestamp, zoned timestamptz, day date, "unit price" money,
+       span interval, address inet, network cidr, card macaddr, bits bit(12), flag bit(1), addresses inet[])""",
     """INSERT INTO forms VALUES (1, '12026-05-06 07:08:09.5', '9999-05-06 07:08:09.5+00', '9999-12-31', -1234.5,
        '1 year 2 months -3 days 04:05:06.7', '10.0.0.1', '10.0.0.0/8', '08:00:2b:01:02:03', B'000110101010', B'1',
        '{10.0.0.1,::1}')""",

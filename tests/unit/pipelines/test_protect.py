@@ -24,7 +24,7 @@ SECRET = "a secret of the tests"
 CONFIG = ProtectConfig.model_validate(
     {
         "drop": ["*.password"],
-        "mask": ["customers.phone", "public.customers.note*"],
+        "mask": ["customers.phone", "public.customers.note*", "customers.first_*"],
         "hash": ["customers.email", "customers.phone", "other.customers.name"],
         "secret": SECRET,
     }
@@ -41,6 +41,7 @@ CUSTOMERS = Protection(CONFIG, SourceTable("public", "customers"))
         ("email", "hash"),
         ("name", None),
         ("email_of_a_friend", None),
+        ("first name", "mask"),
     ],
 )
 def test_a_column_is_treated_by_the_strictest_rule_that_names_it(column: str, treatment: str | None) -> None:

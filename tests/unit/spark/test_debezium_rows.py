@@ -138,6 +138,30 @@ def test_values_that_were_not_sent_again_are_named(from_json: list[dict[str, Any
     assert update["si"] == 77
 
 
+def named(*columns: str) -> Pair:
+    """A change of a table with these columns, of which the first one is the key."""
+    schema = [{"field": name, "type": "int32"} for name in columns]
+    source = {"field": "source", "type": "struct", "fields": [{"field": "lsn", "type": "int64"}]}
+    fields = [{"field": "after", "type": "struct", "fields": schema}, {"field": "op", "type": "string"}, source]
+    after = {name: number for number, name in enumerate(columns)}
+    key = wrapped({"type": "struct", "fields": schema[:1]}, {columns[0]: 0})
+    return key, wrapped({"type": "struct", "fields": fields}, {"after": after, "op": "c", "source": {"lsn": 1}})
+
+
+def test_columns_get_names_that_the_lake_takes(spark: SparkSession) -> None:
+    [row] = decode(spark, DebeziumRows(MemoryRegistry()), [named("no. (old)", "unit price", "a=b;c")])
+    assert (row["no.__old_"], row["unit_price"], row["a_b_c"]) == (0, 1, 2)
+    assert row["_cdc"]["keys"] == ["no.__old_"]
+
+
+@pytest.mark.parametrize("columns", [("id", "a b", "a_b"), ("id", "ID")])
+def test_two_columns_that_would_have_one_name_are_refused_and_not_mixed(
+    spark: SparkSession, columns: tuple[str, ...]
+) -> None:
+    [row] = decode(spark, DebeziumRows(MemoryRegistry()), [named(*columns)])
+    assert f"columns {columns[-2]!r} and {columns[-1]!r} would have one name in the lake" in row["problem"]["message"]
+
+
 PLACEHOLDER = "__debezium_unavailable_value"
 NAMED_UUID = "b68a35a7-17ad-35b3-af2a-ae46edb4545a"
 TEXT = {"type": "string"}

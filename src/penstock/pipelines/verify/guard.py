@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.connect.snapshot import SourceColumn
 from penstock.pipelines.verify.values import is_comparable
+from penstock.spark.debezium.columns import lake_name
 from penstock.spark.protecting import Treatment
 
 _NOT_COMPARED: Mapping[Treatment | None, str] = {"drop": "left out by the pipeline", "mask": "masked by the pipeline"}
@@ -44,7 +45,7 @@ class Guard:
         treatment = self.treatment(column.name)
         if treatment in _NOT_COMPARED:
             return _NOT_COMPARED[treatment]
-        if self.passage.name(column.name) is None:
+        if self.passage.name(lake_name(column.name)) is None:
             return "changed or left out by a transform"
         if treatment == "hash":
             has_text = not column.is_array and (column.is_enum or column.type in _SAME_TEXT)
@@ -53,7 +54,8 @@ class Guard:
 
     def stored_name(self, column: SourceColumn) -> str:
         """What a column that is compared is called in the lake."""
-        return self.passage.name(column.name) or column.name
+        own = lake_name(column.name)
+        return self.passage.name(own) or own
 
 
 OPEN = Guard(lambda _: None, str)

@@ -7,9 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
+from penstock.errors import SchemaError
+
 _MOST_DIGITS = 38
 _ARRAY = "array_"
+_REFUSED = re.compile(r"[ ,;{}()\n\t=]")
 _RANKS: Sequence[type[T.DataType]] = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+
+
+def lake_name(column: str) -> str:
+    """What a column of a database is called in the lake, where names have no spaces, brackets and the like."""
+    return _REFUSED.sub("_", column)
+
+
+def refuse_namesakes(columns: Iterable[str]) -> None:
+    """Refuse a table two of whose columns would be one in the lake, where case does not count."""
+    found: dict[str, str] = {}
+    for column in columns:
+        other = found.setdefault(lake_name(column).lower(), column)
+        if other != column:
+            raise SchemaError(
+                f"columns {other!r} and {column!r} would have one name in the lake; let the connector leave one out",
+                hint="penstock cdc add with --set column.exclude.list=schema.table.column",
+            )
 
 
 def apart(name: str, kind: T.DataType) -> str:

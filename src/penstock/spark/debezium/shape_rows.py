@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordInvalid, RecordUndecodable
-from penstock.spark.debezium.columns import placed
+from penstock.spark.debezium.columns import lake_name, placed, refuse_namesakes
 from penstock.spark.debezium.shapes import Shape
 from penstock.spark.debezium.values import Meaning, is_unavailable, meaning, struct_of
 from penstock.spark.debezium.wire import Wire
@@ -68,7 +68,8 @@ class ShapeRows:
     placeholder: str
 
     def columns(self) -> T.StructType:
-        """The columns that the rows have."""
+        """The columns that the rows have; refuses those of which two would have one name."""
+        refuse_namesakes(wire.column_name(field) for field, wire in (self.shape.row or Wire("struct")).fields)
         return T.StructType([T.StructField(member.column, member.means.type) for member in self._members()])
 
     def read(self, is_own: Column) -> Column:
@@ -142,7 +143,7 @@ class ShapeRows:
 
     def _members(self) -> Iterator[Member]:
         for field, wire in (self.shape.row or Wire("struct")).fields:
-            yield Member(wire.column_name(field), field, wire, meaning(wire))
+            yield Member(lake_name(wire.column_name(field)), field, wire, meaning(wire))
 
     def _raw(self, member: Member) -> Column:
         return self._at("image").getField(member.field)

@@ -14,6 +14,7 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 from penstock.errors import RecordUndecodable, SchemaError
 from penstock.schemas import SchemaRegistry
 from penstock.spark.avro.marked import AvroJson, is_whole, marked_record
+from penstock.spark.debezium.columns import lake_name
 from penstock.spark.debezium.values import read_type, struct_of
 from penstock.spark.debezium.wire import Wire, from_avro, from_connect, without_logical_types
 
@@ -58,7 +59,7 @@ class Shape:
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that a message's key has."""
-        return tuple(wire.column_name(name) for name, wire in self.key.fields) if self.key else ()
+        return tuple(lake_name(wire.column_name(name)) for name, wire in self.key.fields) if self.key else ()
 
     def joined(self, other: Shape) -> Shape | None:
         """One shape that reads the messages of both, or None.
