@@ -80,3 +80,14 @@ def test_a_transform_may_leave_out_where_messages_came_from_since_changes_tell_i
     log.transform = lambda rows: rows.drop("_kafka", "note")
     log.write(read(1, "Ada", 10, offset=7))
     assert log.rows("name", "_cdc.topic", "_cdc.partition", "_cdc.offset", order="name") == [("Ada", "t", 0, 7)]
+
+
+def test_what_a_transform_always_gives_may_be_missing_later(log: Changes) -> None:
+    log.transform = lambda rows: rows.selectExpr("*", "named_struct('a', 1) AS pair", "array('x') AS list")
+    log.write(read(1, "Ada", 10))
+    log.write(read(2, "Grace", 20))
+    log.transform = lambda rows: rows.selectExpr(
+        "*", "named_struct('a', int(null)) AS pair", "array(string(null)) AS list"
+    )
+    log.write(read(3, "Mary", 30))
+    assert log.rows("pair.a", "list[0]", order="id") == [(1, "x"), (1, "x"), (None, None)]

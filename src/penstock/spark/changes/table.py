@@ -135,17 +135,17 @@ class ChangeTable:
     def fitted(self, rows: DataFrame) -> DataFrame:
         """The rows under the names and with the types of the table, which is made or changed to take them.
 
-        One that is only appended to is not made: it is there with its first rows, in one commit.
+        One that is only appended to is made of its first rows as they are, by who writes them.
         """
         session = rows.sparkSession
-        if self._columns is None and self.exists():
-            self._columns = self.read(session).schema
-        if self._columns is None and self._is_merged:
-            self._columns = self._make(session, rows.schema)
-        change = evolution(self._columns or rows.schema, rows.schema)
+        if self._columns is None and not self._is_merged and not self.exists():
+            return rows
+        if self._columns is None:
+            self._columns = self.read(session).schema if self.exists() else self._make(session, rows.schema)
+        change = evolution(self._columns, rows.schema)
         if change.added or change.widened:
             self._alter(session, change)
-        kinds = {field.name: field.dataType for field in (self._columns or rows.schema).fields}
+        kinds = {field.name: field.dataType for field in self._columns.fields}
         return rows.select(*(F.col(quoted(old)).cast(kinds[new]).alias(new) for old, new in change.names.items()))
 
     @property
