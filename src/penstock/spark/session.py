@@ -28,9 +28,6 @@ _COLLECTOR = r"-XX:\+Use\w+GC\b"
 _FOR_THROUGHPUT = "-XX:+UseParallelGC"
 """Java's own choice, G1, works beside the tasks to pause them briefly: on few cores a seventh of all work."""
 
-_CODE_ROOM = "-XX:ReservedCodeCacheSize=1g"
-"""Room for compiled code: a driver of many merges fills Java's own 240 MB, and then does little but collect garbage."""
-
 _DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -158,8 +155,8 @@ def _jar_options(paths: Sequence[str], *, is_local: bool) -> dict[str, str]:
 def _java_options(given: str, *, is_local: bool) -> str:
     """Java's options: ours, then the user's, whose garbage collector is the only one if they name one."""
     quiet = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-    collector = [] if re.search(_COLLECTOR, given) or not is_local else [_FOR_THROUGHPUT]
-    return " ".join([quiet, _CODE_ROOM, *collector, given]).strip()
+    own = [quiet] if re.search(_COLLECTOR, given) or not is_local else [quiet, _FOR_THROUGHPUT]
+    return " ".join([*own, given]).strip()
 
 
 def _text(value: object) -> str:
