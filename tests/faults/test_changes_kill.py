@@ -43,7 +43,7 @@ SHORT_SEED, SHORT_VICTIMS = 7, ["connect", "driver"]
 SHORT_TABLES = ("things",)
 """The one of all types: each table more is two queries more that start cold."""
 
-LIGHT = "-XX:TieredStopAtLevel=1"
+LIGHT = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=384m"
 VICTIMS = ("connect", "kafka", "postgres", "driver")
 SECONDS_TO_AGREE = 900
 OWN = {"_cdc", "_valid_from", "_valid_to", "_op"}
