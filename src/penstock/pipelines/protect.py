@@ -14,7 +14,7 @@ from penstock.config.yaml_file import KeyPath
 from penstock.connect.patterns import is_meant
 from penstock.pipelines.sinks.base import SourceTable
 from penstock.pipelines.spec import Part, worded
-from penstock.spark.debezium.columns import lake_name
+from penstock.spark.debezium.columns import folded, lake_name
 from penstock.spark.protecting import Treatment, protecting
 from penstock.spark.transforms import Transform
 
@@ -28,7 +28,7 @@ _WILD: Final = re.compile(r"[*?]")
 
 
 class ProtectConfig(Part):
-    """Columns as `table.column` or `schema.table.column`, where `*` stands for any text; the strictest rule counts."""
+    """Columns as `table.column` or `schema.table.column`, `*` for any text, in any case; the strictest rule counts."""
 
     drop: list[ColumnPattern] = Field(default_factory=list, description="left out")
     mask: list[ColumnPattern] = Field(default_factory=list, description="**** in place of text, null of other types")
@@ -70,11 +70,12 @@ class Protection:
 
     def unknown(self, columns: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
         """Columns that are named in full and that the table does not have, each with its place below `protect`."""
+        found = set(map(folded, columns))
         for treatment in _STRICTEST_FIRST:
             for index, pattern in enumerate(self.config.patterns(treatment)):
                 column = pattern.rpartition(".")[2]
                 is_ours = not _WILD.search(pattern) and self._is_meant(pattern, column)
-                if is_ours and column not in columns:
+                if is_ours and folded(column) not in found:
                     yield (treatment, index), column
 
     @property
@@ -84,6 +85,6 @@ class Protection:
     def _is_meant(self, pattern: str, column: str) -> bool:
         # A dot within a name would divide it in the wrong place.
         parts = (self.table.schema, self.table.name, lake_name(column))
-        schema, table, name = (part.replace(".", "_") for part in parts)
+        schema, table, name = (part.replace(".", "_").lower() for part in parts)
         full = f"{schema}.{table}.{name}" if pattern.count(".") > 1 else f"{table}.{name}"
-        return is_meant(full, (pattern,))
+        return is_meant(full, (pattern.lower(),))

@@ -42,6 +42,7 @@ CUSTOMERS = Protection(CONFIG, SourceTable("public", "customers"))
         ("name", None),
         ("email_of_a_friend", None),
         ("first name", "mask"),
+        ("Email", "hash"),
     ],
 )
 def test_a_column_is_treated_by_the_strictest_rule_that_names_it(column: str, treatment: str | None) -> None:
@@ -54,7 +55,7 @@ def test_rules_of_another_table_are_not_for_this_one() -> None:
 
 
 def test_columns_named_in_full_that_a_table_lacks_are_told_with_their_place() -> None:
-    assert list(CUSTOMERS.unknown(["id", "mail", "phone"])) == [(("hash", 0), "email")]
+    assert list(CUSTOMERS.unknown(["id", "mail", "Phone"])) == [(("hash", 0), "email")]
 
 
 def test_a_hash_is_keyed_by_the_secret_which_is_not_shown() -> None:

@@ -162,6 +162,15 @@ def test_two_columns_that_would_have_one_name_are_refused_and_not_mixed(
     assert f"columns {columns[-2]!r} and {columns[-1]!r} would have one name in the lake" in row["problem"]["message"]
 
 
+@pytest.mark.parametrize(("before", "after", "column"), [("Note", "note", "Note"), ("a b", "a_b", "a_b")])
+def test_a_column_that_gets_another_name_but_the_same_in_the_lake_goes_on_in_it(
+    spark: SparkSession, before: str, after: str, column: str
+) -> None:
+    rows = decode(spark, DebeziumRows(MemoryRegistry()), [named("Id", before), named("id", after)])
+    assert [(row.get("problem"), row["Id"], row[column]) for row in rows] == [(None, 0, 1), (None, 0, 1)]
+    assert [row["_cdc"]["keys"] for row in rows] == [["Id"], ["Id"]]
+
+
 PLACEHOLDER = "__debezium_unavailable_value"
 NAMED_UUID = "b68a35a7-17ad-35b3-af2a-ae46edb4545a"
 TEXT = {"type": "string"}

@@ -59,6 +59,12 @@ def test_columns_and_wider_types_that_come_later_find_room(log: Changes) -> None
     assert {row["name"] for row in log.without_spark()} == {"Ada", "Ada L.", "large"}
 
 
+def test_a_column_whose_case_changes_goes_on(log: Changes) -> None:
+    log.write(read(1, "Ada", 10, note="first"))
+    log.write({"op": "u", "id": 1, "Note": "second", "lsn": 20}, columns="id int, Note string")
+    assert log.rows("id", "note", order="_cdc.lsn") == [(1, "first"), (1, "second")]
+
+
 def test_what_a_driver_left_that_was_killed_in_the_first_commit_is_not_in_the_way(log: Changes, tmp_path: Path) -> None:
     leftover = tmp_path / TABLE / "_delta_log"
     leftover.mkdir(parents=True)

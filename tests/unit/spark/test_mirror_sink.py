@@ -147,6 +147,20 @@ def test_columns_come_widen_change_and_go(mirror: Changes) -> None:
     assert sorted(row["id"] for row in mirror.without_spark()) == [1, 2, 3]
 
 
+def test_columns_whose_case_changes_go_on_and_a_value_that_is_not_sent_again_stays(mirror: Changes) -> None:
+    mirror.write(read(1, "Ada", 10, note="long"), read(2, "Grace", 10), read(3, "Mary", 10))
+    cased = {"keys": ["ID"], "unavailable": ["Note"]}
+    mirror.write(
+        {"op": "u", "ID": 1, "name": "Ada L.", "lsn": 20, **cased},
+        {"op": "u", "ID": 2, "name": "Grace H.", "Note": "short", "lsn": 21, "keys": ["ID"]},
+        {"op": "d", "ID": 3, "lsn": 22, "keys": ["ID"]},
+        columns="ID int, name string, Note string",
+    )
+    assert mirror.rows() == [(1, "Ada L.", "long"), (2, "Grace H.", "short")]
+    mirror.write(change("u", 3, "Mary, older", lsn=15))
+    assert mirror.rows() == [(1, "Ada L.", "long"), (2, "Grace H.", "short")]
+
+
 def test_a_value_that_is_not_sent_again_stays_in_the_column_of_its_new_type(mirror: Changes) -> None:
     text, binary = "id int, name string, note string", "id int, name string, note binary"
     mirror.write(change("c", 1, "one", lsn=1, note="text"), change("c", 2, "two", lsn=2, note="kept"), columns=text)

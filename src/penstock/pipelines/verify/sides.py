@@ -16,7 +16,7 @@ from penstock.lake.table import Table
 from penstock.pipelines.verify.guard import OPEN, Guard
 from penstock.pipelines.verify.lake_values import plain_values
 from penstock.pipelines.verify.values import Canonical, from_database, from_lake, is_stored_as_usual
-from penstock.spark.debezium.columns import base_name
+from penstock.spark.debezium.columns import base_name, folded
 
 Key = tuple[Canonical, ...]
 
@@ -62,9 +62,9 @@ class Side:
 
     def places(self, column: SourceColumn, schema: pa.Schema) -> list[str]:
         """Where the mirror has values of a column: under its name, or apart, for types that it had at other times."""
-        own = self.guard.stored_name(column)
-        others = {self.guard.stored_name(each) for each in self.columns} - {own}
-        return [name for name in schema.names if own in {name, base_name(name)} and name not in others]
+        own = folded(self.guard.stored_name(column))
+        others = {folded(self.guard.stored_name(each)) for each in self.columns} - {own}
+        return [name for name in schema.names if own in _folded_names(name) and folded(name) not in others]
 
     def theirs(self, column: SourceColumn, text: str | None) -> Canonical:
         """A value of the database, as the mirror ought to have it."""
@@ -76,7 +76,13 @@ class Side:
         """A value of the mirror; what its type has no room for stands outside."""
         if self.guard.treatment(column.name) == "hash":
             return str(found) if found is not None else None
-        return from_lake(column, found, dict(outside or ()).get(self.guard.stored_name(column)))
+        stated = {folded(name): text for name, text in dict(outside or ()).items()}
+        return from_lake(column, found, stated.get(folded(self.guard.stored_name(column))))
+
+
+def _folded_names(stored: str) -> set[str]:
+    """What a column of the mirror may be called in the database, where its case may have changed since."""
+    return {folded(stored), folded(base_name(stored))}
 
 
 def side_of(snapshot: Snapshot, table: TableName, guard: Guard = OPEN) -> Side:

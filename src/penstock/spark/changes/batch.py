@@ -181,3 +181,17 @@ def _still_missing(plain: Mapping[str, str | None]) -> Column:
         return cdc
     left = F.array_except(cdc.getField("unavailable"), F.array_compact(F.array(*found)))
     return cdc.withField("unavailable", left)
+
+
+def renamed_in(told: Column, names: Mapping[str, str]) -> Column:
+    """What is told of changes whose columns have new names, by old ones."""
+    if not names:
+        return told
+    anew = F.create_map(*(F.lit(text) for pair in names.items() for text in pair))
+
+    def renamed(name: Column) -> Column:
+        return F.coalesce(F.try_element_at(anew, name), name)
+
+    for field in ("keys", "unavailable"):
+        told = told.withField(field, F.transform(told.getField(field), renamed))
+    return told.withField("outside", F.transform_keys(told.getField("outside"), lambda name, _: renamed(name)))

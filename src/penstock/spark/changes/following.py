@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.spark.changes.batch import is_missing
+from penstock.spark.changes.batch import is_missing, renamed_in
 from penstock.spark.changes.lineage import Made, made_of, read_by
 from penstock.spark.debezium.columns import apart_from
 from penstock.spark.debezium.shape_rows import CDC
@@ -46,23 +46,8 @@ def _told_anew(result: DataFrame, before: T.StructType, made: Mapping[str, Made]
     own = [name for name, each in made.items() if each.sources == {name}]
     copies = {next(iter(each.sources)): name for name, each in others.items() if each.is_copy}
     names = {old: name for old, name in copies.items() if old not in own}
-    return result.withColumn(CDC, _renamed(names, _missing(own, others, before)))
-
-
-def _renamed(names: Mapping[str, str], unavailable: Column) -> Column:
-    cdc = F.col(CDC)
-    if not names:
-        return cdc.withField("unavailable", unavailable)
-    anew = F.create_map(*(F.lit(text) for pair in names.items() for text in pair))
-
-    def renamed(name: Column) -> Column:
-        return F.coalesce(F.try_element_at(anew, name), name)
-
-    return (
-        cdc.withField("keys", F.transform(cdc.getField("keys"), renamed))
-        .withField("unavailable", unavailable)
-        .withField("outside", F.transform_keys(cdc.getField("outside"), lambda name, _: renamed(name)))
-    )
+    told = renamed_in(F.col(CDC), names).withField("unavailable", _missing(own, others, before))
+    return result.withColumn(CDC, told)
 
 
 def _missing(own: list[str], others: Mapping[str, Made], before: T.StructType) -> Column:

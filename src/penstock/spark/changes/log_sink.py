@@ -36,7 +36,7 @@ class ChangeLogSink(DeltaSink):
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
         """As the protocol says: exactly once."""
-        fitted = self._changes.fitted(formed)
+        fitted = self._changes.fitted(self._changes.spelled(formed))
         # The table has the columns that these rows need, whatever was known of it before.
         self._notes = None
         super().write(fitted, batch)

@@ -37,7 +37,7 @@ class ChangeSink(ABC):
 
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
         """As the protocol says."""
-        with kept(formed) as changes:
+        with kept(self._table.spelled(formed)) as changes:
             for part, facts in by_keys(changes):
                 refuse_lost_keys(part, facts, self._table.table.name)
                 if facts.changes:

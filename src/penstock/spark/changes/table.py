@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import TableChanged
-from penstock.spark.changes.batch import refuse_without_changes
-from penstock.spark.debezium.columns import own_name, take_in
+from penstock.spark.changes.batch import refuse_without_changes, renamed_in
+from penstock.spark.debezium.columns import own_name, spelled, take_in
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.failures import spark_failures
@@ -147,6 +147,16 @@ class ChangeTable:
             self._alter(session, change)
         kinds = {field.name: field.dataType for field in self._columns.fields}
         return rows.select(*(F.col(quoted(old)).cast(kinds[new]).alias(new) for old, new in change.names.items()))
+
+    def spelled(self, rows: DataFrame) -> DataFrame:
+        """The rows with names as the table spells them, where these differ in case alone; also in what is told."""
+        if self._columns is None and self.exists():
+            self._columns = self.read(rows.sparkSession).schema
+        known = self._columns.names if self._columns else []
+        names = {name: own for name in rows.columns if (own := spelled(known, name)) != name}
+        if not names:
+            return rows
+        return rows.withColumn(CDC, renamed_in(F.col(CDC), names)).withColumnsRenamed(names)
 
     @property
     def columns(self) -> list[T.StructField]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
@@ -20,11 +20,23 @@ def lake_name(column: str) -> str:
     return _REFUSED.sub("_", column)
 
 
+def folded(column: str) -> str:
+    """What columns share that are one in the lake, where case does not count."""
+    return lake_name(column).lower()
+
+
+def spelled(columns: Collection[str], name: str) -> str:
+    """A name as the columns have it, where they differ in case at most: `Note` that is called `note` now is one."""
+    if name in columns:
+        return name
+    return next((column for column in columns if column.lower() == name.lower()), name)
+
+
 def refuse_namesakes(columns: Iterable[str]) -> None:
-    """Refuse a table two of whose columns would be one in the lake, where case does not count."""
+    """Refuse a table two of whose columns would be one in the lake."""
     found: dict[str, str] = {}
     for column in columns:
-        other = found.setdefault(lake_name(column).lower(), column)
+        other = found.setdefault(folded(column), column)
         if other != column:
             raise SchemaError(
                 f"columns {other!r} and {column!r} would have one name in the lake; let the connector leave one out",
@@ -109,4 +121,5 @@ def take_in(columns: dict[str, T.DataType], name: str, kind: T.DataType) -> str:
 
 def placed(columns: Mapping[str, T.DataType], name: str, kind: T.DataType) -> str:
     """The name of the column that takes values of a type: the name itself, or one apart."""
-    return name if name not in columns or wider(columns[name], kind) else apart(name, kind)
+    own = spelled(columns, name)
+    return own if own not in columns or wider(columns[own], kind) else spelled(columns, apart(own, kind))

@@ -105,7 +105,8 @@ class DebeziumRows:
         return len(self._shapes) - 1
 
     def _rows(self) -> list[ShapeRows]:
-        return [ShapeRows(shape, index, self._placeholder) for index, shape in enumerate(self._shapes)]
+        known = tuple(self._columns.names)
+        return [ShapeRows(shape, index, self._placeholder, known) for index, shape in enumerate(self._shapes)]
 
     def _make_plan(self) -> _Plan:
         shapes = self._rows()

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordInvalid, RecordUndecodable
-from penstock.spark.debezium.columns import lake_name, placed, refuse_namesakes
+from penstock.spark.debezium.columns import lake_name, placed, refuse_namesakes, spelled
 from penstock.spark.debezium.shapes import Shape
 from penstock.spark.debezium.values import Meaning, is_unavailable, meaning, struct_of
 from penstock.spark.debezium.wire import Wire
@@ -66,6 +66,8 @@ class ShapeRows:
     shape: Shape
     index: int
     placeholder: str
+    known: tuple[str, ...] = ()
+    """The columns of all shapes, whose spelling counts."""
 
     def columns(self) -> T.StructType:
         """The columns that the rows have; refuses those of which two would have one name."""
@@ -112,7 +114,7 @@ class ShapeRows:
             "row": self._source("row"),
             "tx": F.coalesce(self._source("txId").cast("string"), self._at("transaction").getField("id")),
             "tx_order": self._at("transaction").getField("total_order"),
-            "keys": F.array(*map(F.lit, self.shape.keys)),
+            "keys": F.array(*(F.lit(spelled(self.known, key)) for key in self.shape.keys)),
             "unavailable": self._unavailable(),
             "outside": self._outside(),
             **{name: F.col(name) for name in _ORIGIN},
@@ -143,7 +145,7 @@ class ShapeRows:
 
     def _members(self) -> Iterator[Member]:
         for field, wire in (self.shape.row or Wire("struct")).fields:
-            yield Member(lake_name(wire.column_name(field)), field, wire, meaning(wire))
+            yield Member(spelled(self.known, lake_name(wire.column_name(field))), field, wire, meaning(wire))
 
     def _raw(self, member: Member) -> Column:
         return self._at("image").getField(member.field)

@@ -14,7 +14,7 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 from penstock.errors import RecordUndecodable, SchemaError
 from penstock.schemas import SchemaRegistry
 from penstock.spark.avro.marked import AvroJson, is_whole, marked_record
-from penstock.spark.debezium.columns import lake_name
+from penstock.spark.debezium.columns import folded, lake_name
 from penstock.spark.debezium.values import read_type, struct_of
 from penstock.spark.debezium.wire import Wire, from_avro, from_connect, without_logical_types
 
@@ -65,7 +65,8 @@ class Shape:
         """One shape that reads the messages of both, or None.
 
         JSON is read by name, so shapes whose common columns are alike can be read as one: a table that was changed
-        often costs no more to plan than another. A truncate has no key of its own.
+        often costs no more to plan than another. A truncate has no key of its own. A column that was called otherwise
+        once, but has one name in the lake, is read by each of its names apart.
         """
         if other in (self, replace(self, key=None, key_schema=None)):
             return self
@@ -77,7 +78,10 @@ class Shape:
         as_joined = replace(other, row=self.row, key=self.key, heads=self.heads)
         if as_joined != self or any(mine.get(name, wire) != wire for name, wire in others.items()):
             return None
-        row = replace(self.row, fields=tuple({**mine, **others}.items()))
+        fields = {**mine, **others}
+        if len({folded(wire.column_name(name)) for name, wire in fields.items()}) < len(fields):
+            return None
+        row = replace(self.row, fields=tuple(fields.items()))
         return replace(self, row=row, heads=self.heads | other.heads)
 
     def read(self, value: Column) -> Column:
