@@ -37,6 +37,7 @@ SHOP = (
 )
 CHANGES = (
     "UPDATE customers SET note = (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 300) n) WHERE id = 1",
+    'ALTER TABLE customers RENAME note TO "Note"',
     "UPDATE customers SET name = 'Ada' WHERE id = 1",
     "UPDATE customers SET id = 50 WHERE id = 5",
     "UPDATE customers SET id = 10 WHERE id = 1",
@@ -46,7 +47,7 @@ CHANGES = (
     "TRUNCATE orders; INSERT INTO orders VALUES (7, 7, '2026-02-03 04:05:06.789')",
 )
 CUSTOMERS = "id, name, md5(note) AS note, since, vip"
-IN_DATABASE = "SELECT id, name, md5(note), since AT TIME ZONE 'UTC', vip FROM customers ORDER BY id"
+IN_DATABASE = """SELECT id, name, md5("Note"), since AT TIME ZONE 'UTC', vip FROM customers ORDER BY 1"""
 
 
 FORMS = (
