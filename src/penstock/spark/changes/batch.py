@@ -59,7 +59,8 @@ def refuse_keyless(changes: DataFrame, table: str) -> None:
     if not changes.filter(f"{CDC}.op <> 't'").isEmpty():
         raise QueryFailed(
             f"table {table}: the changes have no key, so their rows cannot be told apart",
-            hint="give the table a primary key that is neither left out nor masked, or use `mode: log`",
+            hint="give the table a primary key that is neither left out nor masked, or use `mode: log`; "
+            "if its key was renamed while changes waited, send the table anew: see docs/cdc.md, Order and repeats",
         )
 
 
