@@ -25,17 +25,17 @@ _COLUMNS = (
     "timestamp_seconds(1767225600 + id % 10000000) AS ordered_at",
     "concat('order ', id, ' of customer ', id * 7919 % 100000) AS note",
 )
-_ORIGIN = "'topic', 'shop.public.orders', 'partition', 0, 'offset', place"
 
 
-def _told(op: str, *, is_load: bool, origin: str = "") -> str:
+def _told(op: str, *, is_load: bool) -> str:
     parts = (
         f"'op', '{op}', 'at', timestamp_seconds(1767225600), 'snapshot', {str(is_load).lower()}",
         f"'commit', cast({'NULL' if is_load else 'place - 50'} AS bigint), 'lsn', cast(place AS bigint)",
         "'row', cast(NULL AS int), 'tx', cast(NULL AS string), 'tx_order', cast(NULL AS bigint), 'keys', array('id')",
         "'unavailable', cast(NULL AS array<string>), 'outside', cast(NULL AS map<string, string>)",
+        "'topic', 'shop.public.orders', 'partition', 0, 'offset', place",
     )
-    return f"named_struct({', '.join([*parts, origin] if origin else parts)}) AS _cdc"
+    return f"named_struct({', '.join(parts)}) AS _cdc"
 
 
 class BenchMirror:
@@ -52,7 +52,7 @@ class BenchMirror:
     def _load(self) -> None:
         numbers = self._session.range(0, self.rows, 1, max(2, self.rows // _ROWS_PER_FILE))
         placed = numbers.selectExpr("id", f"{_LOADED_AT}L AS place")
-        loaded = placed.selectExpr(*_COLUMNS, _told("r", is_load=True, origin=_ORIGIN))
+        loaded = placed.selectExpr(*_COLUMNS, _told("r", is_load=True))
         fitted = ChangeTable(self._session, self.table).fitted(loaded)
         fitted.write.format("delta").mode("append").save(self.table.path)
 
@@ -71,5 +71,4 @@ class BenchMirror:
         chosen = numbers.selectExpr(
             f"cast(rand({self._batches}) * {self.rows} AS bigint) AS id", f"{place}L + id * 100 AS place"
         )
-        origin = f"named_struct({_ORIGIN}) AS _kafka"
-        return chosen.selectExpr(*_COLUMNS, _told("u", is_load=False), origin)
+        return chosen.selectExpr(*_COLUMNS, _told("u", is_load=False))
