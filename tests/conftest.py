@@ -20,7 +20,7 @@ from tests.cdc_fixtures import capturing, make_database  # noqa: F401 - found he
 from tests.s3_fixtures import object_store, s3_lake  # noqa: F401 - found here by pytest
 from tests.spark_fixtures import spark  # noqa: F401 - found here by pytest
 
-TURNS = ("faults", "integration", "docs", "unit")
+TURNS = ("faults", "fuzz", "integration", "docs", "unit")
 GIVEN_BOOTSTRAP = os.environ.pop("PENSTOCK_TEST_BOOTSTRAP", "")
 GIVEN_REGISTRY = os.environ.pop("PENSTOCK_TEST_REGISTRY", "")
 
