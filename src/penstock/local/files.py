@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from penstock.config.java_properties import properties_text
 from penstock.errors import LocalError
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> None:
     """Write a Java properties file that only its owner can read."""
-    lines = (f"{_escaped(name, ':= ')}={_escaped(value)}\n" for name, value in properties.items())
-    write_private(path, "".join(lines))
+    write_private(path, properties_text(properties))
 
 
 def write_private(path: Path, text: str) -> None:
@@ -34,19 +34,6 @@ def make_directory(path: Path) -> Path:
             f"the directory {path} cannot be made: {error.strerror}", hint="name another one, or change its rights"
         ) from error
     return path
-
-
-def _escaped(text: str, also: str = "") -> str:
-    """Java reads properties as ISO 8859-1, with everything else written by its UTF-16 units."""
-    text = text.replace("\\", "\\\\").replace("\n", "\\n")
-    return "".join(f"\\{character}" if character in also else _latin(character) for character in text)
-
-
-def _latin(character: str) -> str:
-    if character.isascii():
-        return character
-    units = character.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def installed(package: str) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from penstock.config import Settings
+from penstock.config.java_properties import properties_text
 from penstock.config.secrets import HIDDEN, hide
 from penstock.pipelines import submit
 from penstock.pipelines.driver import spark_conf
@@ -62,9 +63,13 @@ class Submission:
             yield "# the lake is a local path: name one that all nodes share, by PENSTOCK_LAKE=s3a://bucket/path"
         if len({pipeline.directory for pipeline in self.pipelines}) > 1:
             yield "# the files are in several directories: copy them and what they name into one"
-        line = " \\\n  ".join(self._words())
-        if HIDDEN in line:
-            yield f"# put the secrets in the place of {HIDDEN}"
+        shown = {name: hide(name, value) for name, value in self._options().items()}
+        secret = {name: value for name, value in shown.items() if HIDDEN in value}
+        line = " \\\n  ".join(self._words({name: value for name, value in shown.items() if name not in secret}, secret))
+        if secret:
+            yield f"# replace {HIDDEN} in this private file, which keeps the secrets off the command line"
+            yield f"(umask 077; cat > {shlex.quote(self._secrets)} <<'END'"
+            yield f"{properties_text(secret)}END\n)"
         yield shlex.join(["tar", "-czf", self._archive, "-C", str(self.pipelines[0].directory), "."])
         yield line
 
@@ -72,17 +77,26 @@ class Submission:
     def _archive(self) -> str:
         return f"{self.pipelines[0].spec.name}.tar.gz"
 
-    def _words(self) -> Iterator[str]:
+    @property
+    def _secrets(self) -> str:
+        return f"{self.pipelines[0].spec.name}.properties"
+
+    def _options(self) -> dict[str, str]:
         cluster = _CLUSTERS[self.target]
         options = session_options(self.jars, spark_conf(self.pipelines, self.settings), cluster.master)
-        yield f"spark-submit --master {shlex.quote(self._master(cluster))} --deploy-mode cluster"
+        environment = {f"{cluster.environment}{name}": value for name, value in self.environment.items()}
+        return {**cluster.further, **environment, **options}
+
+    def _words(self, shown: Mapping[str, str], secret: Mapping[str, str]) -> Iterator[str]:
+        yield f"spark-submit --master {shlex.quote(self._master(_CLUSTERS[self.target]))} --deploy-mode cluster"
         yield f"--name {shlex.quote(' '.join(pipeline.spec.name for pipeline in self.pipelines))}"
-        yield f"--jars {shlex.quote(options['spark.jars'])}"
+        yield f"--jars {shlex.quote(shown['spark.jars'])}"
         yield f"--archives {shlex.quote(f'{self._archive}#{_FOLDER}')}"
-        settings = {f"{cluster.environment}{name}": value for name, value in self.environment.items()}
-        for name, value in {**cluster.further, **settings, **options}.items():
+        if secret:
+            yield f"--properties-file {shlex.quote(self._secrets)} --load-spark-defaults"
+        for name, value in shown.items():
             if name not in _HERE:
-                yield f"--conf {shlex.quote(f'{name}={hide(name, value)}')}"
+                yield f"--conf {shlex.quote(f'{name}={value}')}"
         yield shlex.join([submit.__file__, *(f"{_FOLDER}/{pipeline.file.path.name}" for pipeline in self.pipelines)])
 
     def _master(self, cluster: Cluster) -> str:

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from penstock.config.secrets import PassThrough
 from penstock.errors import QueryFailed
+from penstock.spark.launch import launch_options, start_java
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _DELTA = "delta-spark"
@@ -100,6 +101,7 @@ def start_session(
         builder = builder.config(key, value)
     try:
         with _environment(java_home, is_local=master.startswith("local")):
+            start_java({"spark.master": master, "spark.app.name": name, **options})
             return _without_checksums(builder.getOrCreate())
     except RuntimeError as error:
         raise QueryFailed(f"Spark does not start: {error}", hint="see the lines above from Java") from error
@@ -109,7 +111,7 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
     """Every option of the session: ours, those for this master and these jars, then the user's."""
     paths = [str(jar) for jar in jars if artifact(jar) not in _shipped()]
     is_local = master.startswith("local")
-    return {
+    options = {
         **_DEFAULTS,
         **(_LOCAL_DEFAULTS if is_local else {}),
         **(_BARE_FILES_DEFAULTS if is_local and any(_BARE_FILES in path for path in paths) else {}),
@@ -118,6 +120,7 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
         **{key: _text(value) for key, value in conf.items()},
         _JAVA_OPTIONS: _java_options(str(conf.get(_JAVA_OPTIONS, "")), is_local=is_local),
     }
+    return launch_options(options)
 
 
 def _quieten() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -20,15 +21,18 @@ from penstock.cli.own_stack import client_environment
 from penstock.config import Settings
 from penstock.local.java import spark_java_home
 from penstock.local.ports import free_ports
+from tests.command_lines import watched_command_lines
 from tests.integration.conftest import CreateTopic, Fill
 from tests.pipeline_files import EVENT_SCHEMA, event, kafka_source
 
 SPARK = Path(pyspark.__file__).parent
 LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SECRET = "".join(secrets.choice("abcdef") for _ in range(24))
 CONF = {
     "spark.executor.memory": "512m",
     "spark.driver.host": "127.0.0.1",
-    "spark.executor.extraJavaOptions": LIGHT,
+    "spark.executor.extraJavaOptions": f"{LIGHT} -Dmy.password={SECRET}",
+    "spark.hadoop.my.token": SECRET,
     "spark.driver.extraJavaOptions": LIGHT,
 }
 
@@ -92,15 +96,17 @@ def test_a_pipeline_runs_on_both_workers(
     }
     (tmp_path / "events.yaml").write_text(yaml.safe_dump(pipeline))
     command = [sys.executable, "-m", "penstock", "run", "events.yaml"]
-    ran = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env=client_environment(settings),
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+    with watched_command_lines(SECRET) as shown:
+        ran = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**client_environment(settings), "PENSTOCK_S3_SECRET_KEY": SECRET},
+            capture_output=True,
+            text=True,
+            timeout=500,
+            check=False,
+        )
     assert ran.returncode == 0, ran.stderr
+    assert not shown
     assert len(duckdb.read_parquet(f"{tmp_path}/lake/events/*.parquet")) == 100
     assert all(list((tmp_path / worker).glob("app-*/*")) for worker in ("one", "two"))
