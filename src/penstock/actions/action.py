@@ -18,9 +18,9 @@ class Action(ABC):
     once where the pipeline's `concurrency` is more than 1, never for two events of one key at once. `close` is called
     once, after the last `act` has returned or the time limit for that is over.
 
-    An error from `act` fails the event, not the pipeline: a Transient one, ConnectionError or TimeoutError is tried
-    again up to `retry_count` times, and each attempt gets the event as it was read. What still fails goes where
-    `failure_mode` says.
+    An error from `act` fails the event, not the pipeline. The event is retried up to `retry_count` times, and each
+    attempt gets the event as it was read. With `retry_on: transient` only errors that may pass are retried. An event
+    that still fails is handled as `failure_mode` says.
 
     A class without this base serves as well, if it has `create`, `act` and `close`.
     """

@@ -1,10 +1,9 @@
-"""When an event is tried again: after errors that may pass, with pauses that grow and vary by chance."""
+"""When an event is retried: after which errors, and with pauses that grow and vary by chance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from socket import gaierror
 
 from penstock.actions.spec import Options
 from penstock.errors import PenstockError, Transient
@@ -12,8 +11,13 @@ from penstock.errors import PenstockError, Transient
 RAISED = "action.raised"
 """The code of errors that are none of ours."""
 
-_MAY_PASS = (ConnectionError, TimeoutError, gaierror)
+_DRIVER_ERROR = "OperationalError"
+"""PEP 249's name for errors of a database that are not the program's: every driver has a class of this name."""
+
 _MAX_CAUSES = 20
+_BUSY = frozenset({408, 425, 429})
+_SERVER_ERROR = 500
+_ERRORS = range(400, 600)
 
 
 @dataclass(frozen=True)
@@ -27,8 +31,9 @@ class Retries:
 
     @classmethod
     def of(cls, options: Options) -> Retries:
-        """As a pipeline's options say."""
-        return cls(options.retry_count, options.retry_backoff, options.retry_backoff_max, options.retry_on == "any")
+        """Read a pipeline's options; where a count is given and `retry_on` is not, every error is retried."""
+        every = options.retry_on == "any" or (options.retry_on is None and options.retry_count > 0)
+        return cls(options.retry_count, options.retry_backoff, options.retry_backoff_max, every)
 
     def pause(self, attempts: int, error: BaseException, chance: float) -> float | None:
         """How long to wait after so many attempts, at a chance between 0 and 1; None to give up.
@@ -47,15 +52,29 @@ class Retries:
 def may_pass(error: BaseException) -> bool:
     """Whether the same attempt may work later.
 
-    Libraries such as requests and httpx have errors of their own for a connection that fails, and what failed
-    beneath is their cause.
+    Libraries such as requests and httpx wrap the error of a connection in their own; the original is its cause. The
+    first error in the chain that gives an answer decides: one of ours by its class, an HTTP status, an error of the
+    system or of a database driver.
     """
     for each in _causes(error):
         if isinstance(each, PenstockError):
             return isinstance(each, Transient)
-        if isinstance(each, _MAY_PASS):
+        status = _http_status(each)
+        if status is not None:
+            return status >= _SERVER_ERROR or status in _BUSY
+        if isinstance(each, OSError) or any(base.__name__ == _DRIVER_ERROR for base in type(each).__mro__):
             return True
     return False
+
+
+def _http_status(error: BaseException) -> int | None:
+    """The status of the HTTP answer that an error stands for: requests, httpx, aiohttp and urllib."""
+    answer = getattr(error, "response", None)
+    for holder, name in ((answer, "status_code"), (error, "status"), (error, "code")):
+        status = getattr(holder, name, None)
+        if isinstance(status, int) and status in _ERRORS:
+            return status
+    return None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -48,10 +48,10 @@ class Source(Part):
 class Options(Part):
     """What holds when something fails, and how much is done at once."""
 
-    retry_count: int = Field(0, ge=0, le=1000, description="attempts after the first one, for errors that may pass")
+    retry_count: int = Field(0, ge=0, le=1000, description="attempts after the first one")
     retry_backoff: Seconds = Field(0.5, description="before the first retry; doubles with each, and varies by chance")
     retry_backoff_max: Seconds = Field(30.0, description="the longest pause between two attempts")
-    retry_on: Literal["transient", "any"] = Field("transient", description="any: retry every error, as DataHub does")
+    retry_on: Literal["transient", "any"] | None = Field(None, description="which errors; default any, as in DataHub")
     failure_mode: Annotated[FailureMode, BeforeValidator(_upper)] = Field("CONTINUE", description="or THROW")
     failed_events_dir: Path | None = Field(None, description="default: actions/ in the setting `data`")
     dead_letters: Topic | Literal[False] | None = Field(None, description="topic; default NAME.dead, false for none")

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import errno
+from email.message import Message
 from socket import gaierror
+from urllib.error import HTTPError
 
 import httpx
+import psycopg
 import pytest
 
 from penstock.actions.retries import Retries, may_pass, told
 from penstock.actions.spec import Options
 from penstock.errors import BrokerUnavailable, RecordInvalid, Transient
 
+REQUEST = httpx.Request("GET", "http://h")
 RETRIES = Retries(count=5, first_pause=1.0, longest_pause=6.0, every_error=False)
 
 
@@ -21,7 +26,15 @@ RETRIES = Retries(count=5, first_pause=1.0, longest_pause=6.0, every_error=False
         (TimeoutError("slow"), True),
         (RecordInvalid("wrong"), False),
         (ValueError("wrong"), False),
-        (FileNotFoundError("gone"), False),
+        (FileNotFoundError("not there yet"), True),
+        (OSError(errno.EHOSTUNREACH, "no route to host"), True),
+        (psycopg.OperationalError("connection refused"), True),
+        (psycopg.DataError("out of range"), False),
+        (httpx.HTTPStatusError("busy", request=REQUEST, response=httpx.Response(503)), True),
+        (httpx.HTTPStatusError("slow down", request=REQUEST, response=httpx.Response(429)), True),
+        (httpx.HTTPStatusError("wrong", request=REQUEST, response=httpx.Response(404)), False),
+        (HTTPError("http://h", 503, "busy", Message(), None), True),
+        (HTTPError("http://h", 400, "wrong", Message(), None), False),
         (SystemExit(3), False),
     ],
 )
@@ -66,9 +79,16 @@ def test_an_error_may_say_when_to_come_back() -> None:
     assert RETRIES.pause(1, Transient("busy", retry_after=300.0), 0.5) == 6.0
 
 
-def test_every_error_is_tried_again_where_that_is_asked_for() -> None:
-    options = Options(retry_count=2, retry_on="any")
-    assert Retries.of(options).pause(1, ValueError("wrong"), 0.5) is not None
+def test_every_error_is_retried_where_only_a_count_is_given() -> None:
+    assert Retries.of(Options(retry_count=2)).pause(2, ValueError("wrong"), 0.5) is not None
+    assert Retries.of(Options(retry_count=2)).pause(3, ValueError("wrong"), 0.5) is None
+
+
+def test_retry_on_says_which_errors_are_retried() -> None:
+    every, some = Options(retry_count=2, retry_on="any"), Options(retry_count=2, retry_on="transient")
+    assert Retries.of(every).pause(1, ValueError("wrong"), 0.5) is not None
+    assert Retries.of(some).pause(1, ValueError("wrong"), 0.5) is None
+    assert Retries.of(some).pause(1, TimeoutError("slow"), 0.5) is not None
 
 
 def test_errors_are_told_with_a_code() -> None:
