@@ -124,6 +124,22 @@ def test_columns_and_types_stay_what_they_were(table: LakeTable, compact: Callab
     assert pq.read_table(after)["price"].to_pylist() == [Decimal("1.50"), None] * 2
 
 
+@pytest.mark.parametrize("empty", [(0,), (2,), (0, 1, 2)])
+def test_files_without_rows_are_merged_too(
+    tmp_path: Path, compact: Callable[[], Compacted], empty: tuple[int, ...]
+) -> None:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    for number in range(3):
+        rows = pa.table({"id": pa.array([number], pa.int64())})
+        with pq.ParquetWriter(folder / file_name(QUERY, number, 0), rows.schema, compression="snappy") as file:
+            if number not in empty:  # Spark leaves a file without any row group
+                file.write_table(rows)
+    assert compact().files_before == 3
+    (merged,) = folder.iterdir()
+    assert pq.read_table(merged)["id"].to_pylist() == [number for number in range(3) if number not in empty]
+
+
 def test_files_with_other_columns_are_not_merged_with_these(table: LakeTable, compact: Callable[[], Compacted]) -> None:
     writer = Writer(table)
     for columns in ({}, {}, {"new": pa.array([1, 2])}, {"new": pa.array([1, 2])}):

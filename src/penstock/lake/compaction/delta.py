@@ -1,16 +1,26 @@
-"""Compaction of a Delta table: one commit takes small files out and puts large ones in; readers see before or after."""
+"""Compaction of a Delta table: one commit takes small files out and puts large ones in; readers see before or after.
+
+The `deltalake` library does it where all writers of Delta spell the files' paths alike. It escapes other paths in its
+own way, so its commit removes nothing and every row is there twice; those tables are compacted by `delta_rewrite`.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+import pyarrow as pa
 from deltalake import DeltaTable, PostCommitHookProperties
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from penstock.errors import CompactionRefused, LakeUnavailable
+from penstock.lake.compaction.delta_rewrite import rewrite_small_files
 from penstock.lake.compaction.plan import Compacted
+from penstock.lake.delta_paths import is_plain
 from penstock.lake.inventory import TableName
 from penstock.lake.store import Store
+from penstock.spark.files import is_local
 
 # A commit that a writer on S3 overwrote at the same moment is no loss, because it changed no data; a checkpoint that
 # holds it would be one.
@@ -19,10 +29,42 @@ _NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expir
 
 def compact_delta(store: Store, name: TableName, target_bytes: int) -> Compacted:
     """Merge small files; the old ones stay for who reads an older version, until they are a week old."""
-    try:
+    with _delta_errors(store, name):
         table = DeltaTable(f"{store.delta_uri}/{name}", storage_options=store.delta_options)
-        did = table.optimize.compact(target_size=target_bytes, post_commithook_properties=_NO_CHECKPOINT)
+        if all(map(is_plain, _references(table))):
+            done = _optimize(table, name, target_bytes)
+        elif is_local(store.location):
+            done = rewrite_small_files(table, name, store.full(name), target_bytes)
+        else:
+            raise CompactionRefused(
+                f"table {name} has folders whose names need escaping, which only Spark compacts on an object store",
+                hint="set compact_every in the lake sink of its pipeline",
+            )
         table.vacuum(dry_run=False)
+    return done
+
+
+def _references(table: DeltaTable) -> list[str]:
+    """Return the paths of all files of the table, as the log has them."""
+    return list(pa.table(table.get_add_actions(flatten=False)).column("path").to_pylist())
+
+
+def _optimize(table: DeltaTable, name: TableName, target_bytes: int) -> Compacted:
+    did = table.optimize.compact(target_size=target_bytes, post_commithook_properties=_NO_CHECKPOINT)
+    return Compacted(
+        name, did["numFilesRemoved"], did["numFilesAdded"], _size(did["filesRemoved"]), _size(did["filesAdded"])
+    )
+
+
+def _size(metrics: str) -> int:
+    return int(json.loads(metrics)["totalSize"])
+
+
+@contextmanager
+def _delta_errors(store: Store, name: TableName) -> Iterator[None]:
+    """Translate the library's errors."""
+    try:
+        yield
     except CommitFailedError as error:
         raise LakeUnavailable(f"table {name} was changed at the same time: {error}", hint="try again") from error
     except DeltaError as error:
@@ -31,10 +73,3 @@ def compact_delta(store: Store, name: TableName, target_bytes: int) -> Compacted
         ) from error
     except OSError as error:
         raise LakeUnavailable(f"table {name}: {error}", hint="is the store there?") from error
-    return Compacted(
-        name, did["numFilesRemoved"], did["numFilesAdded"], _size(did["filesRemoved"]), _size(did["filesAdded"])
-    )
-
-
-def _size(told: str) -> int:
-    return int(json.loads(told)["totalSize"])

@@ -13,6 +13,7 @@ from penstock.errors import TableUnreadable
 
 _ROWS_AT_ONCE = 64 * 1024
 _ROWS_IN_GROUP = 512 * 1024
+_DEFAULT_CODEC = "snappy"
 
 
 def columns_of(path: Path) -> pa.Schema:
@@ -26,16 +27,23 @@ def columns_of(path: Path) -> pa.Schema:
 def merge(sources: Sequence[Path], target: Path) -> None:
     """Write all rows of the sources to the target, and make sure that it has them and is on the disk."""
     try:
-        codec = pq.read_metadata(sources[0]).row_group(0).column(0).compression
-        with pq.ParquetWriter(target, columns_of(sources[0]), compression=codec, store_decimal_as_integer=True) as file:
+        with pq.ParquetWriter(
+            target, columns_of(sources[0]), compression=_codec(sources), store_decimal_as_integer=True
+        ) as file:
             for table in _tables(sources):
                 file.write_table(table)
-        expected, written = sum(map(_rows, sources)), _rows(target)
+        expected, written = sum(map(rows_in, sources)), rows_in(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         raise TableUnreadable(f"{target.name}: {error}", hint="nothing was changed; is there room?") from error
     if written != expected:
         raise TableUnreadable(f"merging gave {written:,} of {expected:,} rows", hint="nothing was changed")
     _to_disk(target)
+
+
+def _codec(sources: Sequence[Path]) -> str:
+    """Return the codec of the first file that has rows; a batch without good rows leaves a file with no row group."""
+    found = (pq.read_metadata(source) for source in sources)
+    return next((str(each.row_group(0).column(0).compression) for each in found if each.num_row_groups), _DEFAULT_CODEC)
 
 
 def _tables(sources: Sequence[Path]) -> Iterator[pa.Table]:
@@ -52,7 +60,8 @@ def _tables(sources: Sequence[Path]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def _rows(path: Path) -> int:
+def rows_in(path: Path) -> int:
+    """Return the number of rows of a file."""
     return int(pq.read_metadata(path).num_rows)
 
 
