@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from penstock.actions.clients import Clients
 from penstock.actions.context import PipelineContext
+from penstock.actions.datahub import create_plugin
 from penstock.actions.decoding import EventDecoder
 from penstock.actions.failed_events import FailedEvents
 from penstock.actions.filter import Everything, Filter
@@ -66,7 +67,7 @@ def _failed_events(spec: PipelineSpec, clients: Clients, mode: Mode) -> FailedEv
 
 def _made(kind: Kind, plugin: Plugin, ctx: PipelineContext) -> Any:  # noqa: ANN401 - any class with the kind's methods
     try:
-        return find_class(kind, plugin.type).create(plugin.config, ctx)
+        return create_plugin(find_class(kind, plugin.type), plugin.config, ctx)
     except PenstockError:
         raise
     except ValidationError as error:

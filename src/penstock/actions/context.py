@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from penstock.config import Settings
@@ -28,5 +30,10 @@ class PipelineContext:
     pipeline_name: str
     event_source: EventSource
     settings: Settings
-    graph: Any = None
-    """Always None: it is DataHub's own client there, which classes written for it may look for."""
+    connect_graph: Callable[[], Any] | None = None
+    """Connects to DataHub's server; None where the file has no `datahub:` section."""
+
+    @cached_property
+    def graph(self) -> Any:  # noqa: ANN401 - a class of DataHub's
+        """DataHub's own client, connected when first used; None without its package or a `datahub:` section."""
+        return None if self.connect_graph is None else self.connect_graph()

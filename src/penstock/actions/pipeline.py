@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from functools import partial
 from math import inf
 from time import monotonic
 
@@ -11,6 +12,7 @@ from penstock.actions.assembly import Mode, assemble
 from penstock.actions.clients import Clients, clients_of
 from penstock.actions.committing import Commits
 from penstock.actions.context import PipelineContext
+from penstock.actions.datahub import connect_graph
 from penstock.actions.event_source import TrackedSource
 from penstock.actions.halt import Halt
 from penstock.actions.lines import LineSource, LinesReader
@@ -64,7 +66,8 @@ class Pipeline:
     def run(self) -> None:
         """Work until `stop` is called; what ends it otherwise is raised."""
         source = TrackedSource(self.tracker, self.tally) if self._mode.events is None else LineSource()
-        ctx = PipelineContext(self.spec.name, source, self.clients.others)
+        graph = None if self.spec.datahub is None else partial(connect_graph, self.spec.datahub)
+        ctx = PipelineContext(self.spec.name, source, self.clients.others, graph)
         stages = assemble(self.spec, self.clients, ctx, self._mode)
         try:
             stages.failed.prepare()

@@ -80,7 +80,9 @@ class PipelineSpec(Part):
     filters: list[dict[str, Any]] | None = None
     transform: Annotated[list[Plugin], BeforeValidator(lambda value: value or [])] = Field(default_factory=list)
     action: Plugin
-    datahub: dict[str, Any] | None = Field(None, description="DataHub's own server; nothing here asks it")
+    datahub: dict[str, Any] | None = Field(
+        None, description="DataHub's own server, for `ctx.graph` of classes written for it"
+    )
     options: Annotated[Options, BeforeValidator(_or_empty)] = Field(default_factory=Options, validate_default=True)
 
     @field_validator("options")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.actions.context import PipelineContext
+from penstock.actions.datahub import create_plugin
 from penstock.events.envelope import EventEnvelope
 
 
@@ -12,7 +13,7 @@ class UserFilter:
     """Asks the user's object, which is made with its pipeline, and not when a file is only checked."""
 
     def __init__(self, filter_class: Any, config: dict[str, Any], ctx: PipelineContext | None) -> None:  # noqa: ANN401 - any class with the methods
-        self._made: Any = None if ctx is None else filter_class.create(config, ctx)
+        self._made: Any = None if ctx is None else create_plugin(filter_class, config, ctx)
 
     def matches(self, event: EventEnvelope) -> bool:
         """What the user's object says."""
