@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from penstock.actions.environment import consumer_properties
 from penstock.actions.registry import imported
 from penstock.actions.spec import PipelineSpec
 from penstock.config import PassThrough, Settings
@@ -18,7 +20,10 @@ _OURS = ("enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval
 _CONSUMER = {"session.timeout.ms": 10_000, "topic.metadata.refresh.interval.ms": 10_000}
 """How long the partitions of a member that died stay unread, which is DataHub's, and new topics unseen."""
 
-_OF_EVERY_CLIENT = ("security.", "ssl.", "sasl.", "socket.", "client.", "broker.", "enable.ssl", "oauth_cb")
+_OF_EVERY_CLIENT = (
+    *("bootstrap.", "security.", "ssl.", "sasl.", "socket.", "client.", "broker."),
+    *("enable.ssl", "oauth_cb"),
+)
 _POLL, _GROUP_WAITS_MS = "max.poll.interval.ms", 300_000
 _EARLIEST = ("earliest", "smallest", "beginning")
 
@@ -37,9 +42,9 @@ class Clients(NamedTuple):
 
 
 def clients_of(spec: PipelineSpec, base: Settings) -> Clients:
-    """What the spec's connection asks for, on top of the base's settings."""
+    """What the spec's connection asks for, on top of the environment's properties and the base's settings."""
     connection = spec.source.config.connection
-    given = without_java_stores(dict(connection.consumer_config))
+    given = {**consumer_properties(os.environ), **without_java_stores(dict(connection.consumer_config))}
     group = str(given.pop("group.id", spec.name))
     reset = str(given.pop("auto.offset.reset", "latest"))
     passed = _resolved({name: value for name, value in given.items() if name not in _OURS})

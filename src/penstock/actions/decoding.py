@@ -21,6 +21,7 @@ from penstock.schemas import AvroCodec, claims_schema
 Decode = Callable[[ConsumerRecord], EventEnvelope | None]
 
 _TYPES = {MCL: METADATA_CHANGE_LOG, MCL_TIMESERIES: METADATA_CHANGE_LOG, PE: "PlatformEvent_v1"}
+_REQUIRED = ("entityType", "changeType")
 _json = msgspec.json.Decoder(type=Any)
 _object = msgspec.json.Decoder(type=dict[str, Any])
 
@@ -60,8 +61,9 @@ class EventDecoder:
         if data is None or (claims_schema(data) and not self._wants(METADATA_CHANGE_LOG, data)):
             return None
         value = self._avro(data)
-        if not isinstance(value, dict):
-            raise RecordUndecodable("the value is no record, so it is no MetadataChangeLog")
+        if not (isinstance(value, dict) and all(isinstance(value.get(name), str) for name in _REQUIRED)):
+            missing = " or ".join(_REQUIRED)
+            raise RecordUndecodable(f"the value is no record or has no {missing}, so it is no MetadataChangeLog")
         return EventEnvelope(METADATA_CHANGE_LOG, event_class(METADATA_CHANGE_LOG)(value), None, record)
 
     def _platform_event(self, record: ConsumerRecord) -> EventEnvelope | None:
@@ -73,7 +75,7 @@ class EventDecoder:
         except (TypeError, KeyError):
             raise RecordUndecodable("the value has no name and payload, so it is no PlatformEvent") from None
         event_type = PLATFORM_EVENTS.get(name, name)
-        if not self._wants(event_type, payload):
+        if (name not in PLATFORM_EVENTS and not self._names(name)) or not self._wants(event_type, payload):
             return None
         try:
             event = event_class(event_type)(_object.decode(payload))
@@ -93,6 +95,10 @@ class EventDecoder:
             )
 
         return decode
+
+    def _names(self, event_type: str) -> bool:
+        """Whether the filter names a type; like DataHub, PlatformEvents of unknown kinds are dropped otherwise."""
+        return self._types is not None and event_type in self._types
 
     def _wants(self, event_type: str, data: bytes) -> bool:
         return (self._types is None or event_type in self._types) and self._may_match(event_type, data)

@@ -88,7 +88,8 @@ class EventPath:
     5  act        errors that may pass are tried again, from the message as it was read          retries.py
     6  ack        done; failed and kept, so done; or held until the action acknowledges it       tracker.py
 
-    An event that fails at steps 2 to 5 is kept and done under CONTINUE. Under THROW it ends the pipeline, not done.
+    An event that fails at steps 2 to 5 is written to the failed events. Under CONTINUE its message goes to the dead
+    letters too, and it is done. Under THROW it ends the pipeline, not done.
     """
 
     def __init__(self, stages: Stages, tracker: Tracker, tally: Tally, halt: Halt) -> None:
@@ -180,15 +181,15 @@ class EventPath:
         return event
 
     def _failed(self, job: Job, error: BaseException) -> bool:
-        """Keep an event that failed for good, or end the pipeline."""
+        """Keep an event that failed for good; under THROW in the file only, since it will be read again."""
         record, event_type = job.record, self._type(job.record, job.event)
         self._tally.failed(event_type)
         code, message = told(error)
+        self._stages.failed.write(record, self._decode(record) if job.event else None, event_type, error)
         if self._stages.failure_mode == "THROW":
             told_where = {"cause": code, "origin": str(record.origin)}
             raise ActionFailed(f"{record.origin}: {message}", hint=_THROW_HINT, **told_where) from error
         _log.warning("%s failed (%s): %s", record.origin, code, message)
-        self._stages.failed.write(record, self._decode(record) if job.event else None, event_type, error)
         until_it_passes(partial(self._stages.failed.send, record, error), self._halt)
         return True
 

@@ -64,6 +64,18 @@ class KafkaSource(Part):
     def _or_default(cls, given: object) -> object:
         return dict(DEFAULT_ROUTES) if given is None else given
 
+    @field_validator("topic_routes")
+    @classmethod
+    def _one_route_for_a_topic(cls, routes: dict[str, list[str]]) -> dict[str, list[str]]:
+        """Messages of two kinds cannot be told apart; both routes of change logs hold the same kind."""
+        known: dict[str, str] = {}
+        for route, topics in routes.items():
+            for topic in topics:
+                other = known.setdefault(topic, route)
+                if other != route and {other, route} != {MCL, MCL_TIMESERIES}:
+                    raise ValueError(f"the topic {topic} is under two routes, {other} and {route}; name it under one")
+        return routes
+
     @field_validator("start", mode="before")
     @classmethod
     def _a_moment(cls, given: object) -> object:

@@ -57,17 +57,36 @@ def test_an_entity_change_comes_out_of_its_platform_event(wire: Wire) -> None:
     assert event.meta["kafka"] == {**place, "key": "k", "headers": {"h": "x"}, "timestamp": 5}
 
 
-def test_a_relationship_change_and_an_event_of_any_other_name_come_out_too(wire: Wire) -> None:
+def test_a_relationship_change_comes_out_too(wire: Wire) -> None:
     known = wire.decode("p", wire.encode(PLATFORM_EVENT, platform_event(RELATIONSHIP, "relationshipChangeEvent")))
-    other = wire.decode("p", wire.encode(PLATFORM_EVENT, platform_event({"a": 1}, "notificationEvent")))
     assert known is not None
     assert (known.event_type, known.event.sourceUrn, known.event.via) == (
         "RelationshipChangeEvent_v1",
         "urn:li:a",
         None,
     )
-    assert other is not None
-    assert (other.event_type, other.event.a) == ("notificationEvent", 1)
+
+
+OTHER_KIND = {"event_type": "notificationEvent"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_delivered"),
+    [
+        (Everything(), False),
+        (compile_filter({"event": {"a": 1}}), False),
+        (compile_filter({"event_type": "EntityChangeEvent_v1"}), False),
+        (compile_filter(OTHER_KIND), True),
+        (compile_filter(None, [{"type": "event_type", "config": {"filter": {"notificationEvent": None}}}]), True),
+        (compile_filter(OTHER_KIND, [{"type": "event_type", "config": {"filter": {"other": None}}}]), False),
+    ],
+)
+def test_a_platform_event_of_another_kind_is_dropped_unless_a_filter_names_it(
+    wire: Wire, wanted: Filter, is_delivered: bool
+) -> None:
+    event = wire.decode("p", wire.encode(PLATFORM_EVENT, platform_event({"a": 1}, "notificationEvent")), wanted)
+    assert (event is not None) == is_delivered
+    assert event is None or (event.event_type, event.event.a) == ("notificationEvent", 1)
 
 
 @pytest.mark.parametrize("topic", ["m", "t"])
@@ -129,6 +148,22 @@ def test_truncated_avro_and_records_of_another_kind_are_told(wire: Wire) -> None
         wire.decode("p", whole[:-5])
     with pytest.raises(RecordUndecodable, match="no PlatformEvent"):
         wire.decode("p", wire.encode(CHANGE_LOG, change_log()))
+
+
+@pytest.mark.parametrize("topic", ["m", "t"])
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (PLATFORM_EVENT, platform_event(entity_change())),
+        ({"type": "record", "name": "O", "fields": [{"name": "id", "type": "int"}]}, {"id": 4}),
+        ({"type": "record", "name": "O", "fields": [{"name": "entityType", "type": "string"}]}, {"entityType": "a"}),
+    ],
+)
+def test_a_record_of_another_kind_is_no_change_log(
+    wire: Wire, topic: str, schema: dict[str, Any], value: object
+) -> None:
+    with pytest.raises(RecordUndecodable, match="no MetadataChangeLog"):
+        wire.decode(topic, wire.encode(schema, value))
 
 
 def test_a_tombstone_among_metadata_events_stands_for_none(wire: Wire) -> None:

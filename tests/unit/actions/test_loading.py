@@ -137,6 +137,62 @@ def test_every_key_that_datahub_has_is_understood(tmp_path: Path) -> None:
     assert (spec.options.failure_mode, spec.options.retry_count) == ("THROW", 3)
 
 
+ROUTES = "name: a\nsource:\n  config:\n    topic_routes: {}\naction: {{type: hello_world}}"
+
+
+@pytest.mark.parametrize("routes", ["{mcl: T, pe: T}", "{pe: [A, T], order: T}", "{order: T, invoice: [T]}"])
+def test_a_topic_under_two_routes_is_a_mistake(tmp_path: Path, routes: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(tmp_path, ROUTES.format(routes))
+    (problem,) = refused.value.problems
+    assert problem.place.endswith(":4")
+    assert "the topic T is under two routes" in problem.message
+
+
+def test_both_routes_of_change_logs_may_name_one_topic(tmp_path: Path) -> None:
+    spec = load(tmp_path, ROUTES.format("{mcl: T, mcl_timeseries: T, pe: [P, P]}"))
+    assert list(spec.source.config.routes()) == ["T", "P"]
+
+
+SMALL = "name: a\naction: {type: hello_world}\n"
+IN_FILE = f"{SMALL}source: {{config: {{connection: {{bootstrap: b:1, consumer_config: {{sasl.username: file}}}}}}}}"
+
+
+def test_kafka_s_properties_of_the_environment_are_read_as_datahub_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {
+        "SECURITY_PROTOCOL": "SASL_SSL",
+        "SASL_USERNAME": "environment",
+        "FETCH_WAIT_MAX_MS": "7",
+        "AUTO_OFFSET_RESET": "earliest",
+        "BOOTSTRAP_SERVERS": "other:9092",
+        "GROUP_ID": "not-taken",
+        "SSL_KEYSTORE_LOCATION": "/not/there.jks",
+        "SASL_JAAS_CONFIG": "not-taken",
+        "ENABLE_AUTO_COMMIT": "true",
+        "SSL_CA_LOCATION": "",
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(f"KAFKA_PROPERTIES_{name}", value)
+    clients = clients_of(load(tmp_path, IN_FILE), load_settings(env={}).settings)
+    shared = {"security.protocol": "SASL_SSL", "sasl.username": "file", "bootstrap.servers": "other:9092"}
+    assert dict(clients.others.kafka) == shared
+    assert dict(clients.consumer.kafka) == {
+        "session.timeout.ms": 10000,
+        "topic.metadata.refresh.interval.ms": 10000,
+        "fetch.wait.max.ms": "7",
+        **shared,
+    }
+    assert (clients.group, clients.fallback) == ("a", "earliest")
+
+
+def test_the_environment_s_properties_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PROPERTIES_SECURITY_PROTOCOL", "SSL")
+    monkeypatch.setenv("DATAHUB_ACTIONS_KAFKA_ENV_PROPERTIES_ENABLED", "False")
+    assert dict(clients_of(load(tmp_path, SMALL), load_settings(env={}).settings).others.kafka) == {}
+
+
 def test_the_registry_s_certificates_are_named_in_confluent_s_words(tmp_path: Path) -> None:
     files = "{ssl.ca.location: ca.pem, ssl.certificate.location: me.pem, ssl.key.location: key.pem}"
     connection = f"source: {{config: {{connection: {{schema_registry_config: {files}}}}}}}"

@@ -188,8 +188,13 @@ def test_an_undecodable_message_is_a_failed_event() -> None:
     assert (run.done, run.counts("unknown"), run.counts()) == (2, (1, 0, 0, 1, 0), (1, 0, 1, 0, 0))
 
 
-@pytest.mark.parametrize("values", [(b"0", b"bad", b"2"), (b"0", b"1", b"2")])
-def test_throw_ends_the_pipeline_at_the_event_which_is_not_done(values: tuple[bytes, ...]) -> None:
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [((b"0", b"bad", b"2"), (None, "no number")), ((b"0", b"1", b"2"), ({"n": 1}, "ValueError: no"))],
+)
+def test_throw_writes_the_event_to_the_file_and_ends_the_pipeline_there(
+    values: tuple[bytes, ...], kept: tuple[Any, str]
+) -> None:
     def act(event: EventEnvelope) -> None:
         if event.event.n == 1:
             raise ValueError("no")
@@ -197,7 +202,7 @@ def test_throw_ends_the_pipeline_at_the_event_which_is_not_done(values: tuple[by
     run = Run(act, *values, failure_mode="THROW")
     assert isinstance(run.halt.failure, ActionFailed)
     assert "t/0/1" in run.halt.failure.message
-    assert (run.done, run.kept.written) == (1, [])
+    assert (run.done, run.kept.written, run.kept.sent) == (1, [("t/0/1", *kept)], [])
 
 
 def test_a_deferred_event_holds_its_partition_back_until_it_is_acknowledged() -> None:
