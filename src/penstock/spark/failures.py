@@ -29,6 +29,9 @@ UNKNOWN_SCHEMA = "penstock.unknown_schema"
 REFUSED = "penstock.refused"
 """What a batch raises inside of Spark for a message that is refused, where nothing may be refused."""
 
+UNFIT = "penstock.unfit"
+"""What a batch raises inside of Spark for a row that its sink cannot write, where other rows of its message may be."""
+
 
 class UnknownSchemas(Exception):
     """A batch has messages with schema ids that its decoder has not seen before; it has to learn them first."""
@@ -36,6 +39,10 @@ class UnknownSchemas(Exception):
 
 class Refused(Exception):
     """A batch has a message that is refused, and the query is to stop at it."""
+
+
+class UnfitRows(Exception):
+    """A batch has rows that its sink cannot write, and whose messages have to be found first."""
 
 
 class _Kind(NamedTuple):
@@ -99,6 +106,8 @@ def translate(failure: PySparkException | Py4JError, tried: str) -> Exception:
     text = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
     if UNKNOWN_SCHEMA in text:
         return UnknownSchemas()
+    if UNFIT in text:
+        return UnfitRows()
     if REFUSED in text:
         return Refused(_after(text, REFUSED))
     kind = next((kind for kind in _KINDS if re.search(kind.pattern, text)), None)

@@ -8,9 +8,11 @@ from unittest.mock import patch
 
 import pytest
 
-from penstock.errors import ConfigError
+from penstock.errors import ConfigError, QueryInterrupted, RecordInvalid
 from penstock.spark.lake import folder_numbers
 from penstock.spark.lake.folder_numbers import FolderNumbers
+from penstock.spark.queries import batch, narrowing
+from penstock.spark.transforms import sql
 from tests.integration.conftest import CreateTopic, Fill
 from tests.lake_queries import Lake, dead_letters, event
 
@@ -36,14 +38,80 @@ def test_values_of_any_kind_make_folders_that_readers_understand(
     create_topic(1)
     by_kind = lake.but(partition_by=("kind",))
     fill(lake.topic, [event(number, kind) for number, kind in enumerate([*GOOD, *TOO_LONG])])
-    fill(lake.topic, [b'{"id": 50}', event(51).replace(b'"click"', b'""').replace(b'"view"', b'""')])
+    fill(lake.topic, [b'{"id": 50}', b'{"id": 51, "kind": ""}', event(52, "__HIVE_DEFAULT_PARTITION__")])
     by_kind.run()
     found = {row["id"]: row["kind"] for row in by_kind.rows()}
-    assert found == {**dict(enumerate(GOOD)), 50: None, 51: None}
+    assert found == {**dict(enumerate(GOOD)), 50: None, 51: None, 52: None}
     letters = dead_letters(lake)
     assert len(letters) == len(TOO_LONG)
     assert all(letter["penstock.error.code"] == "record.transform" for letter in letters)
     assert all("column kind makes a folder" in letter["penstock.error.message"] for letter in letters)
+
+
+@pytest.mark.parametrize("query", ["SELECT * FROM source", "SELECT kind, id FROM source WHERE id >= 0"])
+def test_hundreds_of_values_that_cannot_make_folders_cost_no_search(
+    lake: Lake, create_topic: CreateTopic, fill: Fill, query: str
+) -> None:
+    create_topic(1)
+    by_kind = lake.but(partition_by=("kind",), transform=sql(query))
+    fill(lake.topic, [event(number, "good" if number % 2 else "x" * 300) for number in range(400)])
+    with patch.object(batch, "failing_ranges") as search:
+        done = by_kind.run()
+    assert not search.called
+    assert by_kind.ids() == list(range(1, 400, 2))
+    assert len(dead_letters(lake)) == 200
+    assert done.counts == (400, 200)
+
+
+def test_a_message_of_which_one_row_cannot_be_written_stays_out_with_all_its_rows(
+    lake: Lake, create_topic: CreateTopic, fill: Fill
+) -> None:
+    create_topic(1)
+    split = sql("SELECT id, explode(split(kind, ',')) AS kind FROM source")
+    fill(lake.topic, [event(1, "a,b"), event(2, f"a,{'x' * 300},{'y' * 300}"), event(3, "b")])
+    by_kind = lake.but(partition_by=("kind",), transform=split)
+    done = by_kind.run()
+    assert by_kind.ids() == [1, 1, 3]
+    assert [letter["penstock.origin"] for letter in dead_letters(lake)] == [f"{lake.topic}/0/1"]
+    assert done.counts == (3, 1)
+
+
+def test_refused_rows_are_kept_again_where_a_crash_came_before_they_were(
+    lake: Lake, create_topic: CreateTopic, fill: Fill
+) -> None:
+    create_topic(1)
+    by_kind = lake.but(partition_by=("kind",))
+    fill(lake.topic, [event(1, "good"), event(2, "x" * 300)])
+    with patch.object(batch, "_keep_unfit", side_effect=QueryInterrupted("killed")), pytest.raises(QueryInterrupted):
+        by_kind.run()
+    assert dead_letters(lake) == []
+    by_kind.run()
+    assert by_kind.ids() == [1]
+    assert len(dead_letters(lake)) == 1
+
+
+def test_with_throw_the_query_stops_at_a_row_that_cannot_be_written(
+    lake: Lake, create_topic: CreateTopic, fill: Fill
+) -> None:
+    create_topic(1)
+    fill(lake.topic, [event(1, "good"), event(2, "x" * 300)])
+    with pytest.raises(RecordInvalid, match=f"{lake.topic}/0/1 column kind makes a folder"):
+        lake.but(partition_by=("kind",), failure_mode="THROW").run()
+
+
+@pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)
+def test_a_transform_that_fails_on_many_messages_ends_in_dead_letters(
+    lake: Lake, create_topic: CreateTopic, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(narrowing.failing_ranges, "__defaults__", (16,))
+    create_topic(1)
+    by_kind = lake.but(transform=sql("SELECT *, 1 / (id % 3) AS share FROM source"))
+    fill(lake.topic, [event(number) for number in range(64)])
+    done = by_kind.run()
+    letters = dead_letters(lake)
+    assert len(letters) + len(by_kind.ids()) == 64
+    assert done.counts == (64, len(letters))
+    assert all("Division by zero" in letter["penstock.error.message"] for letter in letters)
 
 
 @pytest.mark.parametrize("lake_format", ["parquet"], indirect=True)

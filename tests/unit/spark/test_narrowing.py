@@ -5,7 +5,7 @@ import pytest
 from penstock.errors import TransformFailed
 from penstock.events.record import Offset, Origin, Partition, TopicName
 from penstock.kafka.offsets import PartitionId
-from penstock.spark.queries.narrowing import OffsetRange, failing_messages, ranges_around, ranges_of
+from penstock.spark.queries.narrowing import MOST_TRIES, OffsetRange, failing_ranges, ranges_around, ranges_of
 from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch
 
@@ -16,31 +16,46 @@ def a_range(start: int, end: int) -> OffsetRange:
     return OffsetRange(PLACE, Offset(start), Offset(end))
 
 
-def failing_on(*offsets: int) -> tuple[list[OffsetRange], dict[Origin, TransformFailed]]:
-    """What was tried, and what was found, where the transform fails on these offsets of a thousand."""
+def searched(*offsets: int, size: int = 1000) -> tuple[int, list[OffsetRange]]:
+    """How many tries it took to search a batch that fails on these offsets, and what was found."""
     tried = []
 
     def try_range(part: OffsetRange) -> TransformFailed | None:
         tried.append(part)
         return TransformFailed("no") if any(part.start <= offset < part.end for offset in offsets) else None
 
-    return tried, failing_messages([a_range(0, 1000)], try_range)
+    found = failing_ranges([a_range(0, size)], try_range)
+    return len(tried), sorted(found, key=lambda part: part.start)
 
 
 def test_each_failing_message_is_found() -> None:
-    tried, found = failing_on(0, 500, 999)
-    assert [origin.offset for origin in found] == [0, 500, 999]
-    assert len(tried) < 100
+    tries, found = searched(0, 500, 999)
+    assert found == [a_range(0, 1), a_range(500, 501), a_range(999, 1000)]
+    assert tries < 100
 
 
 def test_nothing_is_found_where_nothing_fails() -> None:
-    tried, found = failing_on()
-    assert (tried, found) == ([a_range(0, 1000)], {})
+    assert searched() == (1, [])
 
 
-def test_a_transform_that_always_fails_is_not_searched_for_ever() -> None:
-    with pytest.raises(TransformFailed, match="more than 100 messages"):
-        failing_on(*range(1000))
+@pytest.mark.parametrize("every", [1, 200, 20])
+def test_a_search_ends_after_a_bounded_number_of_tries_with_what_fails_and_little_else(every: int) -> None:
+    failing = range(0, 20_000, every)
+    tries, found = searched(*failing, size=20_000)
+    assert tries <= MOST_TRIES + 1
+    assert all(any(part.start <= offset < part.end for part in found) for offset in failing)
+    assert all(any(part.start <= offset < part.end for offset in failing) for part in found)
+    assert max(part.size for part in found) <= 320
+
+
+def test_messages_that_fail_together_only_stay_together() -> None:
+    whole = a_range(0, 8)
+    found = failing_ranges([whole], lambda part: TransformFailed("sum too large") if part.size > 2 else None)
+    assert sorted(found, key=lambda part: part.start) == [a_range(0, 4), a_range(4, 8)]
+
+
+def test_a_range_is_named_by_its_messages() -> None:
+    assert (str(a_range(4, 5)), str(a_range(4, 8))) == ("events/0/4", "events/0/4 to 7")
 
 
 def test_a_batch_holds_the_offsets_between_its_positions() -> None:

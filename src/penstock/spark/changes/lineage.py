@@ -40,6 +40,18 @@ def keeps_rows(result: DataFrame, rows: DataFrame) -> bool:
     return keeps(_plan(result))
 
 
+def at_most_one_row_each(result: DataFrame, rows: DataFrame) -> bool:
+    """Whether the result surely has no two rows that are made of the same one of the rows."""
+    given = _plan(rows)
+
+    def keeps(plan: Plan) -> bool:
+        return plan.equals(given) or (
+            _kind(plan) in {*_KEEPING, "Filter", "Sort"} and all(map(keeps, _each(plan.children())))
+        )
+
+    return keeps(_plan(result))
+
+
 def read_by(condition: str, rows: DataFrame) -> frozenset[str]:
     """The columns that a condition of SQL looks at."""
     plan = _plan(rows.filter(condition))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import LedgerLost, QueryInterrupted
@@ -22,7 +22,7 @@ from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.delta_log import commits, is_delta_table, is_first, note_of
 from penstock.spark.lake.evolution import conformed
-from penstock.spark.lake.folders import with_folders
+from penstock.spark.lake.folders import unnameable, with_folders
 from penstock.spark.lake.formats import refuse_other_format
 from penstock.spark.lake.layout import writers
 from penstock.spark.lake.table import LakeTable
@@ -56,6 +56,10 @@ class DeltaSink:
         if self._notes is None:
             return None
         return self._claim(next_notes(self._table, self._notes, self._notes.columns).columns)
+
+    def unfit(self, schema: T.StructType) -> Column | None:
+        """As the protocol says: values that cannot name a folder."""
+        return unnameable(self._table.partition_by, schema, self._table.path)
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""

@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.spark.decoding import quoted
+from penstock.spark.lake.folders import NO_VALUE
 
 NUMBER: Final = "penstock_folder"
 _WORTH: Final = 100_000
@@ -26,7 +27,6 @@ _WORTH: Final = 100_000
 _MOST_VALUES: Final = 64
 """How many values are told apart, in all columns: each row is compared with them, one after the other."""
 
-_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _MOST_FOLDERS: Final = 1_000_000
 _UNKNOWN: Final = -_MOST_FOLDERS
 """The place of a value that was not seen: the number is below zero then, whatever the other columns add to it."""
@@ -93,4 +93,4 @@ def _place(name: str, seen: Sequence[str]) -> Column:
 
 def _is_in(text: Column, folder: str) -> Column:
     """Whether a value belongs in the folder; null and the empty text share one, whose name may be a value too."""
-    return text == folder if folder != _NO_VALUE else F.coalesce(text, F.lit("")).isin("", folder)
+    return text == folder if folder != NO_VALUE else F.coalesce(text, F.lit("")).isin("", folder)

@@ -1,22 +1,36 @@
 """Folders such as `Event_Type=view/Server_Date=2026-11-16`: which columns and which values can make one.
 
-Spark escapes what file systems do not take (`/` becomes `%2F`), and every reader of such folders undoes it. A null and
-an empty text make the same folder, and are both read as null: so it is with everybody who writes folders of this kind.
+Spark escapes what file systems do not take (`/` becomes `%2F`), and every reader of such folders undoes it. A null, an
+empty text and the text `__HIVE_DEFAULT_PARTITION__` make the same folder, and all readers read it as null. A value that
+no folder can be named by, or that would make the table unreadable, is known by an expression before the write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import add
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.spark.decoding import quoted
+from penstock.errors import TransformFailed
+from penstock.spark.decoding import problem, quoted
+
+NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+"""The value in the name of a folder for rows that have none."""
 
 _LONGEST: Final = 255
 """How many bytes the name of a folder has at most, on most file systems."""
+
+_LONGEST_PATH: Final = 4095
+_LONGEST_KEY: Final = 1024
+"""How many bytes a path has at most: on file systems, and in object stores."""
+
+_ROOM_FOR_WORK: Final = 320
+"""Bytes of a path while a batch is written: the staging directory, the committer's own, and the name of the file."""
 
 _ESCAPED: Final = r"[\x01-\x1f\x7f\"#%'*/:=?\\\\{\[\]^]"
 """What Spark writes as three characters."""
@@ -39,19 +53,57 @@ def folder_problems(partition_by: Iterable[str], rows: T.StructType) -> Iterator
 
 
 def with_folders(rows: DataFrame, partition_by: Iterable[str]) -> DataFrame:
-    """The rows; one whose value is too long for a folder's name fails, as it would in a transform."""
+    """Replace what readers take for null by null: Spark cannot write two values into one folder."""
     texts = [name for name in partition_by if isinstance(rows.schema[name].dataType, T.StringType)]
-    return rows.withColumns({name: _folder_value(name) for name in texts}) if texts else rows
+    return rows.withColumns({name: _or_null(F.col(quoted(name))) for name in texts}) if texts else rows
 
 
-def _folder_value(name: str) -> Column:
-    value, room = F.col(quoted(name)), _LONGEST - len(name.encode()) - 1
-    too_long = (F.octet_length(value) * 3 > room) & (_escaped_length(value) > room)
-    has_zero = F.contains(value, F.lit("\0"))
-    said = F.concat(
-        F.lit(f"column {name} makes a folder, but a folder cannot be named "), F.left(value, F.lit(40)), F.lit("...")
-    )
-    return F.when(too_long | has_zero, F.raise_error(said)).otherwise(value)
+def _or_null(value: Column) -> Column:
+    return F.when(~value.isin("", NO_VALUE), value)
+
+
+def unnameable(partition_by: Sequence[str], schema: T.StructType, directory: str) -> Column | None:
+    """Return the problem of a row whose values cannot name its folders in a directory, null for a good row."""
+    if not partition_by:
+        return None
+    reasons = [reason for name in partition_by for reason in _reasons(name, schema[name].dataType)]
+    room = _room(directory)
+    if (_LONGEST + 1) * len(partition_by) > room:
+        reasons.append(F.when(_path_length(partition_by) > room, F.lit("its folders make too long a path")))
+    said = F.coalesce(*reasons, F.lit(None).cast("string"))
+    return F.when(said.isNotNull(), problem(TransformFailed.code, said))
+
+
+def _reasons(name: str, data_type: T.DataType) -> Iterator[Column]:
+    """Why a value cannot name a folder, as texts; null for a value that can."""
+    value = F.col(quoted(name))
+    match data_type:
+        case T.StringType():
+            room = _LONGEST - len(name.encode()) - 1
+            too_long = (F.octet_length(value) * 3 > room) & (_escaped_length(value) > room)
+            # Two texts that are not UTF-8 may be spelled alike in the names of folders.
+            strange = F.contains(value, F.lit("\0")) | ~F.is_valid_utf8(value)
+            said = f"column {name} makes a folder, but a folder cannot be named "
+            yield F.when(
+                too_long | strange, F.concat(F.lit(said), F.left(F.make_valid_utf8(value), F.lit(40)), F.lit("..."))
+            )
+        case T.DateType() | T.TimestampType():
+            said = f"column {name} makes a folder, which readers know for the years 1 to 9999 only"
+            yield F.when(~F.year(value).between(1, 9999), F.lit(said))
+
+
+def _room(directory: str) -> int:
+    """How many bytes the folders of a table may have together; an object's key begins behind `s3a://bucket/`."""
+    scheme, separator, rest = directory.partition("://")
+    if separator and scheme != "file":
+        return _LONGEST_KEY - len(rest.partition("/")[2].encode()) - _ROOM_FOR_WORK
+    return _LONGEST_PATH - len(directory.encode()) - _ROOM_FOR_WORK
+
+
+def _path_length(partition_by: Sequence[str]) -> Column:
+    columns = [F.col(quoted(name)).cast("string") for name in partition_by]
+    lengths = (F.coalesce(_escaped_length(column), F.lit(len(NO_VALUE))) for column in columns)
+    return reduce(add, lengths, F.lit(sum(len(name.encode()) + 2 for name in partition_by)))
 
 
 def _escaped_length(value: Column) -> Column:

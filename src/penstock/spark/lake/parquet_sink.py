@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import LedgerLost, TakenOver
@@ -29,7 +29,7 @@ from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.evolution import conformed
 from penstock.spark.lake.file_names import file_name, writer_of
 from penstock.spark.lake.folder_numbers import NUMBER, FolderNumbers
-from penstock.spark.lake.folders import with_folders
+from penstock.spark.lake.folders import unnameable, with_folders
 from penstock.spark.lake.formats import refuse_other_format
 from penstock.spark.lake.layout import Layout, writers
 from penstock.spark.lake.ledger import Entry, Ledger, Move, ledger_of
@@ -82,6 +82,10 @@ class ParquetSink:
         self._files.remove(self._all_staging)
         self._notes = read_notes(self._files, self._table)
         return claim.end if claim.end.offsets else None
+
+    def unfit(self, schema: T.StructType) -> Column | None:
+        """As the protocol says: values that cannot name a folder."""
+        return unnameable(self._table.partition_by, schema, self._staging)
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""

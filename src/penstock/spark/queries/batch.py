@@ -11,23 +11,26 @@ gives back kept behind it, and still before step 6.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from typing import Literal
+from operator import or_
+from typing import Any, Literal, TypeVar, cast
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
-from penstock.errors import PenstockError, RecordInvalid, TransformFailed
+from penstock.errors import PenstockError, QueryInterrupted, RecordInvalid, TransformFailed
 from penstock.events.record import Origin
 from penstock.kafka.offsets import Offsets
 from penstock.spark.dead_letters import DeadLetters
-from penstock.spark.decoding import KAFKA, MESSAGE_COLUMNS, PROBLEM, Decoder, is_refused, origin_of
-from penstock.spark.failures import REFUSED, Refused, UnknownSchemas, spark_failures
-from penstock.spark.queries.narrowing import OffsetRange, failing_messages, ranges_around, ranges_of
+from penstock.spark.decoding import KAFKA, MESSAGE_COLUMNS, PROBLEM, Decoder, is_refused, origin_of, problem
+from penstock.spark.failures import REFUSED, Refused, UnfitRows, UnknownSchemas, spark_failures
+from penstock.spark.queries.narrowing import OffsetRange, failing_ranges, ranges_around, ranges_of
 from penstock.spark.queries.observing import Counts, counts_of, observed
+from penstock.spark.queries.screening import fit_rows, screened, unfit_messages
 from penstock.spark.sinks.sink import Batch, Rest, Sink
 from penstock.spark.transforms import Transform
 
@@ -35,7 +38,11 @@ FailureMode = Literal["CONTINUE", "THROW"]
 ReadRange = Callable[[OffsetRange], DataFrame]
 """Reads a few messages of a batch again, by their offsets."""
 
+Result = TypeVar("Result")
+
 _PROBLEM_TYPE = "struct<code: string, message: string>"
+_PLACE = ["topic", "partition", "offset"]
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,19 +58,43 @@ class BatchPath:
 
 @dataclass
 class Underway:
-    """A batch on its path, and what is known of it: what has landed before, what the transform fails on.
+    """A batch on its path, and what is known of it: what has landed before, and which messages have to stay out.
 
-    What the transform fails on is kept as soon as it is found. `rest` is what the sink has still to do. What it gives
-    back is kept after the rows are safe: such a sink does not say what has landed, so it is given them again after a
-    crash.
+    The transform fails on those in `failing`; the sink cannot write all rows of those in `unfit`. Both are kept as soon
+    as they are found. `rest` is what the sink has still to do. What it gives back is kept after the rows are safe: such
+    a sink does not say what has landed, so it is given them again after a crash.
     """
 
     batch: Batch
     messages: DataFrame
     landed: Offsets
     read_range: ReadRange
-    failing: dict[Origin, TransformFailed] = field(default_factory=dict)
+    failing: dict[OffsetRange, TransformFailed] = field(default_factory=dict)
+    unfit: set[Origin] = field(default_factory=set)
     rest: Rest | None = None
+
+    @property
+    def left_out(self) -> int:
+        """How many messages stay out of the batch."""
+        return sum(part.size for part in self.failing) + len(self.unfit)
+
+    def remaining(self, messages: DataFrame) -> DataFrame:
+        """Those of the messages that do not stay out."""
+        if self.failing:
+            messages = messages.filter(~reduce(or_, map(_in_range, self.failing)))
+        if self.unfit:
+            # As a table of Arrow: rows of Python would be read by a Python process that Spark starts for them.
+            found = messages.sparkSession.createDataFrame(pa.table({"origin": [str(origin) for origin in self.unfit]}))
+            messages = messages.join(F.broadcast(found), _origin_text() == found["origin"], "left_anti")
+        return messages
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What was counted while a batch was written; None where nothing was."""
+
+    counts: Counts | None
+    unfit: int | None
 
 
 def run_batch(path: BatchPath, underway: Underway) -> Counts:
@@ -74,13 +105,15 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
     # 1 read, without what has landed already
     arriving = unlanded(underway.messages, underway.landed)
     # 2 decode, 3 transform, 4 write; what the transform fails on is found, kept, and left out
-    counts = _write_mending(path, arriving, underway)
+    written = _mending(path, underway, lambda: _write(path, arriving, underway))
     # 5 keep what was refused; where nothing was counted, look
-    if counts is None or counts.refused or underway.landed:
+    if written.counts is None or written.counts.refused or underway.landed:
         _learning(path.decoder, underway.messages, lambda: _keep_refused(path, underway))
-    failing = len(underway.failing)
-    known = counts or Counts(underway.batch.size - failing, 0)
-    return Counts(known.read + failing, known.refused + failing)
+    if written.unfit is None or written.unfit or underway.landed:
+        _mending(path, underway, lambda: _keep_unfit(path, underway))
+    known = written.counts or Counts(underway.batch.size - underway.left_out, 0)
+    left_out = underway.left_out
+    return Counts(known.read + left_out, known.refused + left_out + (written.unfit or 0))
 
 
 def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
@@ -89,13 +122,18 @@ def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
     if untaken:
         with spark_failures("reading refused messages again"):
             again = reduce(DataFrame.unionAll, map(underway.read_range, ranges_around(untaken)))
-        _keep(path, again, untaken)
+        path.dead_letters.write(_refusal_of(untaken, again))
     return Counts(counts.read, counts.refused + len(untaken))
 
 
 def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
     """The rows of the messages that have no problem, each with where it comes from."""
     return decoded.filter(F.col(PROBLEM).isNull()).select(*decoder.fields(), _origin())
+
+
+def _whole_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
+    """The same, each with its whole message."""
+    return decoded.filter(F.col(PROBLEM).isNull()).select(*decoder.fields(), F.struct(*MESSAGE_COLUMNS).alias(KAFKA))
 
 
 @cache
@@ -112,17 +150,19 @@ def unlanded(messages: DataFrame, landed: Offsets) -> DataFrame:
     return messages.filter(F.col("offset") >= F.coalesce(F.try_element_at(places, place), F.lit(0)))
 
 
-def _write_mending(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts | None:
-    """Write, and write again once schemas are learnt, or failing messages found and left out."""
+def _mending(path: BatchPath, underway: Underway, attempt: Callable[[], Result]) -> Result:
+    """Do something with a batch, again once schemas are learnt, or messages found that have to stay out."""
     while True:
         try:
-            return _write(path, messages, underway)
+            return attempt()
         except UnknownSchemas:
-            path.decoder.learn(messages)
+            path.decoder.learn(underway.messages)
         except Refused as refusal:
             raise RecordInvalid(str(refusal), hint="repair or skip the message; failure_mode is THROW") from refusal
+        except UnfitRows:
+            _leave_out_unfit(path, underway)
         except TransformFailed as failure:
-            _leave_out(path, failure, underway)
+            _leave_out_failing(path, failure, underway)
 
 
 def _learning(decoder: Decoder, messages: DataFrame, attempt: Callable[[], None]) -> None:
@@ -134,18 +174,22 @@ def _learning(decoder: Decoder, messages: DataFrame, attempt: Callable[[], None]
             decoder.learn(messages)
 
 
-def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> Counts | None:
+def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> _Written:
     observation = Observation()
-    passing = messages.filter(~_is_failing(underway.failing)) if underway.failing else messages
-    decoded = path.decoder.decode(passing)
-    if path.failure_mode == "THROW":
+    decoded = path.decoder.decode(underway.remaining(messages))
+    is_strict = path.failure_mode == "THROW"
+    if is_strict:
         decoded = decoded.filter(_raise_refusal())
     with spark_failures("writing a batch"):
-        rows = path.transform(good_rows(path.decoder, observed(decoded, observation)))
-        underway.rest = path.sink.write(path.sink.form(rows), underway.batch)
+        given = good_rows(path.decoder, observed(decoded, observation))
+        rows = path.transform(given)
+        screen = screened(path.sink, rows, given, strict=is_strict)
+        underway.rest = path.sink.write(path.sink.form(screen.rows), underway.batch)
         counts = counts_of(observation)
+        # Where Spark had no need to look at a message, there was no row either.
+        unfit = screen.unfit() if counts is not None else None
         saw_all = counts is None or counts.read == underway.batch.size or not _may_stop_early(rows)
-        return counts if saw_all else None
+        return _Written(counts if saw_all else None, unfit)
 
 
 def _may_stop_early(rows: DataFrame) -> bool:
@@ -153,62 +197,108 @@ def _may_stop_early(rows: DataFrame) -> bool:
     return "GlobalLimit" in rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - PySpark prints plans only
 
 
-def _leave_out(path: BatchPath, failure: TransformFailed, underway: Underway) -> None:
-    """Find the messages on which the transform fails and keep them; stop if the mode says so, or if there are none."""
+def _leave_out_failing(path: BatchPath, failure: TransformFailed, underway: Underway) -> None:
+    """Find the messages on which the transform fails and keep them; stop if the mode says so."""
 
     def try_range(part: OffsetRange) -> TransformFailed | None:
-        messages = underway.read_range(part)
+        messages = underway.remaining(underway.read_range(part))
         try:
             _learning(path.decoder, messages, lambda: _transform_only(path, messages))
         except TransformFailed as failed:
             return failed
         return None
 
-    found = failing_messages(ranges_of(underway.batch), try_range)
-    new = {origin: failed for origin, failed in found.items() if origin not in underway.failing}
-    if not new:
-        raise failure
+    found = failing_ranges(ranges_of(underway.batch), try_range)
+    if not found:
+        raise QueryInterrupted(f"{failure.message}; each part of the batch passes by itself") from failure
     if path.failure_mode == "THROW":
-        origin, first = next(iter(new.items()))
-        raise TransformFailed(f"{origin}: {first.message}", hint="failure_mode is THROW") from failure
-    _keep(path, underway.messages, new)
-    underway.failing.update(new)
+        place, first = next(iter(found.items()))
+        raise TransformFailed(f"{place}: {first.message}", hint="failure_mode is THROW") from failure
+    unsearched = sum(part.size for part in found if part.size > 1)
+    if unsearched:
+        _log.warning(
+            "%s: %s messages are kept together with those on which the transform fails; correct the transform, "
+            "then replay them: %s",
+            path.dead_letters.pipeline,
+            f"{unsearched:,}",
+            failure.message,
+        )
+    _keep(path, underway.messages, _range_problem(found))
+    underway.failing.update(found)
+
+
+def _leave_out_unfit(path: BatchPath, underway: Underway) -> None:
+    """Find and keep the messages of which the sink cannot write all rows."""
+    found = _unfit(path, underway)
+    assert found is not None  # noqa: S101 - rows without an origin fail like a transform
+    letters = found.dropDuplicates(_PLACE)
+    with spark_failures("finding rows that cannot be written"):
+        new = {Origin(*row) for row in letters.select(*_PLACE).collect()}
+    if not new:
+        raise QueryInterrupted("the batch has rows that the sink cannot write, but not when it is read again")
+    path.dead_letters.write(letters)
+    underway.unfit |= new
 
 
 def _transform_only(path: BatchPath, messages: DataFrame) -> None:
     """Take messages to the sink's door, to see whether the transform fails on them."""
     with spark_failures("transforming"):
-        rows = path.sink.form(path.transform(good_rows(path.decoder, path.decoder.decode(messages))))
-        rows.write.format("noop").mode("overwrite").save()
+        rows = path.transform(good_rows(path.decoder, path.decoder.decode(messages)))
+        path.sink.form(fit_rows(path.sink, rows)).write.format("noop").mode("overwrite").save()
 
 
-def _keep(path: BatchPath, messages: DataFrame, refusals: Mapping[Origin, PenstockError]) -> None:
-    """Keep those of the messages that are refused by their origin."""
-    undecoded = messages.select(*MESSAGE_COLUMNS, F.lit(None).cast(_PROBLEM_TYPE).alias(PROBLEM))
-    path.dead_letters.write(_with_refusals(undecoded, refusals).filter(is_refused()))
+def _keep(path: BatchPath, messages: DataFrame, refusal: Column) -> None:
+    """Keep those of the messages that have a problem."""
+    path.dead_letters.write(messages.select(*MESSAGE_COLUMNS, refusal.alias(PROBLEM)).filter(is_refused()))
 
 
 def _keep_refused(path: BatchPath, underway: Underway) -> None:
-    """Keep the messages of the batch that have a problem."""
+    """Keep the messages of the batch that were refused when they were decoded."""
     decoded = path.decoder.decode(underway.messages).select(*MESSAGE_COLUMNS, PROBLEM)
     path.dead_letters.write(decoded.filter(is_refused()))
 
 
+def _keep_unfit(path: BatchPath, underway: Underway) -> None:
+    """Keep the messages of the batch whose rows the sink cannot write; those that stayed out are kept already."""
+    found = _unfit(path, underway)
+    if found is not None:
+        path.dead_letters.write(found)
+
+
+def _unfit(path: BatchPath, underway: Underway) -> DataFrame | None:
+    """The messages of the batch with rows that the sink cannot write, and why."""
+    decoded = path.decoder.decode(underway.remaining(underway.messages))
+    with spark_failures("looking at rows again"):
+        return unfit_messages(path.sink, path.transform(_whole_rows(path.decoder, decoded)))
+
+
 def _raise_refusal() -> Column:
     """True for a good message; a refused one fails the whole batch, with its origin in the error."""
-    origin = origin_of(F.col("topic"), F.col("partition"), F.col("offset"))
-    refusal = F.concat_ws(" ", F.lit(REFUSED), origin, F.col(PROBLEM).getField("message"))
+    refusal = F.concat_ws(" ", F.lit(REFUSED), _origin_text(), F.col(PROBLEM).getField("message"))
     return F.when(is_refused(), F.raise_error(refusal).cast("boolean")).otherwise(F.lit(True))
 
 
-def _is_failing(failing: dict[Origin, TransformFailed]) -> Column:
-    if not failing:
-        return F.lit(False)
-    return origin_of(F.col("topic"), F.col("partition"), F.col("offset")).isin([str(origin) for origin in failing])
+def _in_range(part: OffsetRange) -> Column:
+    topic, partition = part.partition
+    is_place = (F.col("topic") == topic) & (F.col("partition") == partition)
+    return is_place & (F.col("offset") >= part.start) & (F.col("offset") < part.end)
 
 
-def _with_refusals(decoded: DataFrame, refusals: Mapping[Origin, PenstockError]) -> DataFrame:
-    """The messages with the problems of those that are refused by their origin, of which there may be many."""
+def _range_problem(failing: Mapping[OffsetRange, TransformFailed]) -> Column:
+    """The problem of a message in one of these ranges; null for others."""
+    branches = cast("Any", F)
+    for part, failure in failing.items():
+        said = failure.message if part.size == 1 else f"one of the messages {part}, or all together: {failure.message}"
+        branches = branches.when(_in_range(part), problem(failure.code, F.lit(said)))
+    return cast("Column", branches)
+
+
+def _origin_text() -> Column:
+    return origin_of(*(F.col(name) for name in _PLACE))
+
+
+def _refusal_of(refusals: Mapping[Origin, PenstockError], messages: DataFrame) -> DataFrame:
+    """The messages that are refused by their origin, of which there may be many, with their problems."""
     errors = list(refusals.values())
     # As a table of Arrow: rows of Python would be read by a Python process that Spark starts for them.
     table = pa.table(
@@ -218,8 +308,7 @@ def _with_refusals(decoded: DataFrame, refusals: Mapping[Origin, PenstockError])
             "message": [error.message for error in errors],
         }
     )
-    known = decoded.sparkSession.createDataFrame(table)
-    found = known.select("origin", F.struct("code", "message").alias("refusal"))
-    placed = decoded.withColumn("origin", origin_of(F.col("topic"), F.col("partition"), F.col("offset")))
-    told = F.coalesce(F.col(PROBLEM), F.col("refusal")).alias(PROBLEM)
-    return placed.join(F.broadcast(found), "origin", "left").select(*MESSAGE_COLUMNS, told)
+    known = messages.sparkSession.createDataFrame(table)
+    found = known.select("origin", F.struct("code", "message").alias(PROBLEM))
+    placed = messages.withColumn("origin", _origin_text())
+    return placed.join(F.broadcast(found), "origin").select(*MESSAGE_COLUMNS, PROBLEM)

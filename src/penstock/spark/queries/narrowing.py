@@ -1,4 +1,9 @@
-"""Finding the messages on which a transform fails: by halving the offsets of a batch until each is alone."""
+"""Find the messages on which a transform fails, for reasons that nothing told before: halve the offsets of a batch.
+
+Conditions that are known before a write are expressions, and cost no search (`screening`). What is searched here fails
+inside of Spark without a word of which message it is about. The number of tries is bounded: ranges that still fail when
+they are used up are given back as they are.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,8 @@ from penstock.events.record import Offset, Origin
 from penstock.kafka.offsets import PartitionId
 from penstock.spark.sinks.sink import Batch
 
-MOST = 100
-"""How many failing messages one batch may have: more of them speak of a transform that is wrong, not of bad data."""
+MOST_TRIES = 200
+"""How many jobs a search may cost: enough for about ten failing messages among 20,000."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,14 @@ class OffsetRange:
         middle = Offset((self.start + self.end) // 2)
         return replace(self, end=middle), replace(self, start=middle)
 
+    def __str__(self) -> str:
+        """Render as the origin of the first message, and that of the last one if there are several."""
+        last = f" to {self.end - 1}" if self.size > 1 else ""
+        return f"{self.partition}/{self.start}{last}"
+
 
 Try = Callable[[OffsetRange], TransformFailed | None]
-"""Runs the transform over a range, and tells whether it failed."""
+"""Runs the transform over a range, and returns its failure, if any."""
 
 
 def ranges_of(batch: Batch) -> list[OffsetRange]:
@@ -52,26 +62,33 @@ def ranges_around(origins: Iterable[Origin]) -> list[OffsetRange]:
     return [OffsetRange(place, min(found), Offset(max(found) + 1)) for place, found in by_place.items()]
 
 
-def failing_messages(ranges: list[OffsetRange], try_range: Try) -> dict[Origin, TransformFailed]:
-    """Every message on which the transform fails, and how; raises when there are too many of them."""
-    found: dict[Origin, TransformFailed] = {}
-    waiting = list(reversed(ranges))
-    while waiting:
-        part = waiting.pop()
-        failure = try_range(part)
-        if failure is None:
-            continue
-        if part.size == 1:
-            found[Origin(*part.partition, part.start)] = failure
-            _refuse_many(found, failure)
+def failing_ranges(
+    ranges: Iterable[OffsetRange], try_range: Try, tries: int = MOST_TRIES
+) -> dict[OffsetRange, TransformFailed]:
+    """Return the ranges on which the transform fails: single messages, unless the tries are used up before.
+
+    A range whose halves do not fail stays whole: its messages fail together only.
+    """
+    found = _failing(ranges, try_range)
+    whole: set[OffsetRange] = set()
+    for _ in range(tries // 2):
+        # The largest range first: when the tries are used up, few good messages are left in what fails.
+        part = max((each for each in found if each.size > 1 and each not in whole), key=_size, default=None)
+        if part is None:
+            break
+        failing_halves = _failing(part.halves(), try_range)
+        if failing_halves:
+            del found[part]
+            found |= failing_halves
         else:
-            waiting.extend(reversed(part.halves()))
+            whole.add(part)
     return found
 
 
-def _refuse_many(found: dict[Origin, TransformFailed], failure: TransformFailed) -> None:
-    if len(found) > MOST:
-        raise TransformFailed(
-            f"the transform fails on more than {MOST} messages of one batch: {failure.message}",
-            hint="correct the transform; the batch comes again when the pipeline is started",
-        )
+def _failing(ranges: Iterable[OffsetRange], try_range: Try) -> dict[OffsetRange, TransformFailed]:
+    tried = ((part, try_range(part)) for part in ranges)
+    return {part: failure for part, failure in tried if failure is not None}
+
+
+def _size(part: OffsetRange) -> int:
+    return part.size

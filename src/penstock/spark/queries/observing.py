@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Observation
@@ -28,10 +29,16 @@ def observed(decoded: DataFrame, observation: Observation) -> DataFrame:
 
 def counts_of(observation: Observation) -> Counts | None:
     """What was counted while the rows were written; None if Spark found no need to look at the messages at all."""
+    found = observed_values(observation)
+    return None if found is None else Counts(found["read"], found["refused"])
+
+
+def observed_values(observation: Observation) -> Mapping[str, int] | None:
+    """What an observation counted, by name; None if Spark found no need to look."""
     told = observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark can only wait without end
     give_up = time.monotonic() + _WAIT_SECONDS
     while not told.isCompleted():
         if time.monotonic() > give_up:
             return None
         time.sleep(_LOOK_SECONDS)
-    return Counts(**observation.get)
+    return observation.get

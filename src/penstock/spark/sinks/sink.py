@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import PenstockError
@@ -58,4 +58,16 @@ class Sink(Protocol):
 
     def write(self, formed: DataFrame, batch: Batch) -> Rest | None:
         """Write the rows of one batch; what is still to be done without Spark is given back."""
+        ...
+
+
+@runtime_checkable
+class ChoosySink(Protocol):
+    """A sink that knows before the write which rows it cannot write."""
+
+    def unfit(self, schema: T.StructType) -> Column | None:
+        """Return the problem of a row of these columns that cannot be written, null for all others.
+
+        None if every row can be written. Rows with a problem are left out; their messages go to the dead letters.
+        """
         ...
