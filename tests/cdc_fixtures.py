@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -65,3 +66,11 @@ def run(url: str, *statements: Any) -> list[Any]:
         for statement in statements:
             cursor.execute(statement)
         return cursor.fetchall() if cursor.description else []
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for changes to come through."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)

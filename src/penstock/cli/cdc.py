@@ -18,12 +18,13 @@ from penstock.connect.captures import (
     add_capture,
     capture_status,
     remove_capture,
+    restart_capture,
     wait_until_streaming,
 )
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.debezium import Capture, ValueFormat
 from penstock.connect.facts import Finding
-from penstock.connect.patterns import table_patterns
+from penstock.connect.patterns import from_regular_expressions, table_patterns
 from penstock.connect.state import RUNNING, ConnectorState, TaskState
 from penstock.kafka.admin import Admin
 from penstock.kafka.topic_state import TopicSummary, list_topics
@@ -109,7 +110,7 @@ def list_captures(as_json: JsonOption = False) -> None:
 
 def _connector_row(connector: ConnectorState) -> tuple[object, ...]:
     running = sum(task.state == RUNNING for task in connector.tasks)
-    tables = str(connector.settings.get("table.include.list", "")).replace("[^.]*", "*").replace("\\", "")
+    tables = ",".join(from_regular_expressions(str(connector.settings.get("table.include.list", ""))))
     state = f"[red]failed[/] {text(connector.failure)}" if connector.failure else connector.state.lower()
     return text(connector.name), connector.kind, state, f"{running}/{len(connector.tasks)}", text(tables)
 
@@ -150,6 +151,8 @@ def status(name: NameArgument, database: DatabaseOption = None, as_json: JsonOpt
             f"[yellow]not captured yet[/]: {text(names)}; [bold]penstock cdc restart {text(name)}[/] takes in what "
             "changes from then on"
         )
+    for clash in found.clashes:
+        out.print(f"[red]not to be captured together[/]: {text(clash)}")
     _show_topics(str(found.connector.settings.get("topic.prefix", name)))
 
 
@@ -185,6 +188,7 @@ def _status_json(status: CaptureStatus) -> dict[str, object]:
         "kept_bytes": slot.kept_bytes if slot else None,
         "tables": status.tables,
         "missed": status.missed,
+        "clashes": status.clashes,
     }
 
 
@@ -202,7 +206,7 @@ def restart(
     """
     with ConnectClient(settings()) as client:
         before = capture_status(client, ConnectorName(name), database) if wait else None
-        client.restart(ConnectorName(name))
+        restart_capture(client, ConnectorName(name), before)
         if before:
             wait_until_streaming(client, ConnectorName(name), database, wait, before.reader)
     out.print(f"restarted {text(name)}")

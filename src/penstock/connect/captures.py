@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from penstock.config import Settings
 from penstock.connect.client import ConnectClient, ConnectorName, ConnectorSettings
 from penstock.connect.debezium import Capture, is_postgres, other_settings, postgres_settings
-from penstock.connect.facts import Finding, Wanted, findings
+from penstock.connect.facts import Finding, TableFacts, Wanted, clash_findings, findings
 from penstock.connect.patterns import from_regular_expressions, is_meant
 from penstock.connect.postgres import Postgres, Slot, connect
 from penstock.connect.state import ConnectorState
@@ -33,12 +33,16 @@ _PLACEHOLDER = "${"
 
 @dataclass(frozen=True)
 class CaptureStatus:
-    """How a capture is: its connector, its slot, and tables that match its patterns but are not captured."""
+    """How a capture is: its connector, its slot, and tables that match its patterns but are not captured.
+
+    `clashes` are the reasons why some of these tables cannot be captured together.
+    """
 
     connector: ConnectorState
     slot: Slot | None = None
     tables: tuple[str, ...] = ()
     missed: tuple[str, ...] = ()
+    clashes: tuple[str, ...] = ()
 
     @property
     def streams(self) -> bool:
@@ -78,22 +82,30 @@ def add_capture(
         _register(client, capture, other_settings(capture, url, settings, given))
         return Added([])
     with connect(url) as database:
-        wanted = postgres_settings(capture, database.address, settings, given)
-        notes = check_database(database, capture, wanted)
+        tables = captured_tables(database, capture)
+        wanted = postgres_settings(capture, database.address, settings, given, tables)
+        notes = check_database(database, tables, wanted)
         slot = database.slot(wanted["slot.name"]) if _differs(client, capture.name, wanted) else None
     _register(client, capture, wanted)
     return Added(notes, slot.reader if slot else None)
 
 
-def check_database(database: Postgres, capture: Capture, wanted: Mapping[str, str]) -> list[Finding]:
-    """Refuse a database that cannot be captured, with everything that is wrong and the SQL that mends it."""
+def captured_tables(database: Postgres, capture: Capture) -> list[TableFacts]:
+    """The tables that a capture names; refuses if there are none."""
     tables = [table for table in database.tables() if is_meant(table.full_name, capture.tables)]
     if not tables:
         raise DatabaseUnfit(
             f"{database.address!r} has no table that {', '.join(capture.tables)} names",
             hint="make the tables first, or name others with --tables; only tables that you may see are found",
         )
+    return tables
+
+
+def check_database(database: Postgres, tables: Sequence[TableFacts], wanted: Mapping[str, str]) -> list[Finding]:
+    """Refuse a database that cannot be captured, with everything that is wrong and the SQL that mends it."""
     found = findings(database.server(), Wanted(wanted["slot.name"], wanted["publication.name"], tables))
+    if "topic.naming.strategy" not in wanted:
+        found += clash_findings(wanted["topic.prefix"], tables)
     fatal = [finding for finding in found if finding.fatal]
     if fatal:
         reasons = "; ".join(finding.message for finding in fatal)
@@ -155,9 +167,19 @@ def capture_status(client: ConnectClient, name: ConnectorName, database: str | N
         slot = reached.slot(connector.settings["slot.name"])
         captured = [str(table) for table in reached.published(connector.settings["publication.name"])]
         patterns = from_regular_expressions(connector.settings.get("table.include.list", ""))
-        matching = [table.full_name for table in reached.tables() if is_meant(table.full_name, patterns)]
-    missed = tuple(table for table in matching if table not in captured)
-    return CaptureStatus(connector, slot, tuple(captured), missed)
+        matching = [table for table in reached.tables() if is_meant(table.full_name, patterns)]
+    missed = tuple(table.full_name for table in matching if table.full_name not in captured)
+    clashing = clash_findings(connector.settings["topic.prefix"], matching)
+    return CaptureStatus(connector, slot, tuple(captured), missed, tuple(finding.message for finding in clashing))
+
+
+def restart_capture(client: ConnectClient, name: ConnectorName, before: CaptureStatus | None) -> None:
+    """Restart a connector; refuses if it would take in a table whose rows overwrite those of another one."""
+    if before and before.clashes:
+        raise DatabaseUnfit(
+            f"{name}: {'; '.join(before.clashes)}", hint="rename one of the tables, then restart; changes still flow"
+        )
+    client.restart(name)
 
 
 def remove_capture(client: ConnectClient, name: ConnectorName, database: str | None, timeout: float) -> Removed:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from penstock.config import Settings
 from penstock.connect.client import ConnectorName, ConnectorSettings
+from penstock.connect.facts import TableFacts
 from penstock.connect.patterns import as_regular_expressions
 from penstock.connect.postgres import Address
 from penstock.errors import UsageError
@@ -23,6 +24,7 @@ _OTHERS: Mapping[str, str] = {
     "mysql": "io.debezium.connector.mysql.MySqlConnector",
     "mariadb": "io.debezium.connector.mariadb.MariaDbConnector",
 }
+_SNAPSHOT_QUERIES: Final = "snapshot.select.statement.overrides"
 _DEFAULT_PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MOST = 48
@@ -75,9 +77,13 @@ class Capture:
 
 
 def postgres_settings(
-    capture: Capture, address: Address, settings: Settings, given: ConnectorSettings
+    capture: Capture,
+    address: Address,
+    settings: Settings,
+    given: ConnectorSettings,
+    tables: Sequence[TableFacts] = (),
 ) -> dict[str, str]:
-    """Every setting of a PostgreSQL connector; what is given wins."""
+    """Every setting of a PostgreSQL connector, for the tables as they are now; what is given wins."""
     database = {
         "database.hostname": address.host,
         "database.port": str(address.port),
@@ -87,7 +93,17 @@ def postgres_settings(
         **({"database.sslmode": address.sslmode} if address.sslmode else {}),
     }
     own = {"slot.name": capture.slot, "publication.name": capture.slot}
-    return {**_OF_POSTGRES, **own, **_shared(capture, settings), **database, **given}
+    chosen = {**_OF_POSTGRES, **own, **_shared(capture, settings), **_of_tables(capture, tables), **database}
+    return {**chosen, **given}
+
+
+def _of_tables(capture: Capture, tables: Sequence[TableFacts]) -> dict[str, str]:
+    """A snapshot reads no partition as a table of its own, and no rows of children as rows of their parent."""
+    partitions = [partition.full_name for table in tables for partition in table.partitions]
+    parents = [table for table in tables if table.children]
+    queries = {f"{_SNAPSHOT_QUERIES}.{table.full_name}": table.own_rows for table in parents}
+    named = {_SNAPSHOT_QUERIES: ",".join(table.full_name for table in parents)} if parents else {}
+    return {"table.include.list": as_regular_expressions(capture.tables, partitions), **named, **queries}
 
 
 def other_settings(capture: Capture, url: str, settings: Settings, given: ConnectorSettings) -> dict[str, str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+_NOT_IN_TOPICS = re.compile(r"[^a-zA-Z0-9._-]")
 
 
 class ReplicaIdentity(StrEnum):
@@ -35,8 +38,33 @@ class ServerFacts:
 
 
 @dataclass(frozen=True)
+class Partition:
+    """A partition of a table, and its own identity in the log: PostgreSQL does not inherit that of the table."""
+
+    schema: str
+    name: str
+    identity: ReplicaIdentity
+    has_key: bool
+    index_is_key: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The name that patterns match."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def quoted(self) -> str:
+        """The name in SQL."""
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
+
+
+@dataclass(frozen=True)
 class TableFacts:
-    """A table, its identity in the log, and what the user may do with it."""
+    """A table, its identity in the log, and what the user may do with it.
+
+    `index_is_key` says that the index of its replica identity is that of its primary key. `generated` columns are not
+    sent by PostgreSQL. `children` inherit from the table; `partitions` are all below it, at any depth.
+    """
 
     schema: str
     name: str
@@ -44,6 +72,11 @@ class TableFacts:
     has_key: bool
     is_own: bool
     may_read: bool
+    index_is_key: bool = False
+    generated: tuple[str, ...] = ()
+    generated_key: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    partitions: tuple[Partition, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -54,6 +87,11 @@ class TableFacts:
     def quoted(self) -> str:
         """As SQL takes it literally."""
         return f"{quoted(self.schema)}.{quoted(self.name)}"
+
+    @property
+    def own_rows(self) -> str:
+        """The query of its rows without those of its children."""
+        return f"SELECT * FROM ONLY {self.quoted}"  # noqa: S608 - names are quoted
 
 
 @dataclass(frozen=True)
@@ -140,14 +178,25 @@ def _table_findings(table: TableFacts, role: str) -> Iterator[Finding]:
             f"GRANT USAGE ON SCHEMA {quoted(table.schema)} TO {quoted(role)}; "
             f"GRANT SELECT ON {table.quoted} TO {quoted(role)};",
         )
-    no_identity = table.identity is ReplicaIdentity.NOTHING or (
-        table.identity is ReplicaIdentity.DEFAULT and not table.has_key
-    )
-    if no_identity:
+    yield from _identity_findings(table)
+    for partition in table.partitions:
+        yield from _partition_findings(table, partition)
+    yield from _not_streamed(table)
+
+
+def _identity_findings(table: TableFacts) -> Iterator[Finding]:
+    """What is wrong with the old row that the log has of an UPDATE or DELETE."""
+    if _has_no_identity(table):
         why = "no primary key" if not table.has_key else "REPLICA IDENTITY NOTHING"
         yield Finding(
             f"{table.full_name} has {why}: once captured, PostgreSQL refuses its UPDATEs and DELETEs",
             f"ALTER TABLE {table.quoted} REPLICA IDENTITY {'DEFAULT' if table.has_key else 'FULL'};",
+        )
+    elif _hides_key(table):
+        yield Finding(
+            f"{table.full_name} has REPLICA IDENTITY USING INDEX beside its primary key: its deletions are sent "
+            "without the primary key, so their rows cannot be found",
+            f"ALTER TABLE {table.quoted} REPLICA IDENTITY DEFAULT;",
         )
     elif not table.has_key:
         yield Finding(
@@ -155,3 +204,88 @@ def _table_findings(table: TableFacts, role: str) -> Iterator[Finding]:
             f"ALTER TABLE {table.quoted} ADD PRIMARY KEY (...);",
             fatal=False,
         )
+
+
+def _partition_findings(table: TableFacts, partition: Partition) -> Iterator[Finding]:
+    """A partition's rows are logged by its own identity, whatever that of the table is."""
+    if _has_no_identity(partition) or _hides_key(partition):
+        yield Finding(
+            f"{partition.full_name}, a partition of {table.full_name}, has a replica identity without the primary key: "
+            "its UPDATEs and DELETEs are refused by PostgreSQL, or sent without the key",
+            f"ALTER TABLE {partition.quoted} REPLICA IDENTITY {'DEFAULT' if partition.has_key else 'FULL'};",
+        )
+
+
+def _has_no_identity(table: TableFacts | Partition) -> bool:
+    return table.identity is ReplicaIdentity.NOTHING or (
+        table.identity is ReplicaIdentity.DEFAULT and not table.has_key
+    )
+
+
+def _hides_key(table: TableFacts | Partition) -> bool:
+    return table.identity is ReplicaIdentity.INDEX and table.has_key and not table.index_is_key
+
+
+def _not_streamed(table: TableFacts) -> Iterator[Finding]:
+    """What PostgreSQL does not send of a table, so that a mirror would differ from it."""
+    if table.generated_key:
+        yield Finding(
+            f"{table.full_name} has generated columns in its primary key ({', '.join(table.generated_key)}): "
+            "PostgreSQL does not send them, so rows cannot be told apart",
+            f"-- capture other tables, or give {table.quoted} a primary key of stored columns",
+        )
+    elif table.generated:
+        columns = ", ".join(table.generated)
+        excluded = ",".join(f"{table.full_name}.{column}" for column in table.generated)
+        yield Finding(
+            f"{table.full_name} has generated columns ({columns}): PostgreSQL does not send them, so they are null in "
+            "rows that change",
+            f"penstock cdc add ... --set column.exclude.list={excluded}",
+            fatal=False,
+        )
+    if table.partitions:
+        yield Finding(
+            f"{table.full_name} is partitioned: it is captured as one table, and its partitions are not captured as "
+            "tables of their own; TRUNCATE, DETACH and DROP of a partition are not sent, and its rows stay in mirrors",
+            "DELETE FROM the partition;  -- first: this is sent",
+            fatal=False,
+        )
+    if table.children:
+        yield Finding(
+            f"{table.full_name} has child tables ({', '.join(table.children)}) by INHERITS: each is a table itself, "
+            "and their rows are not in the mirror of the parent",
+            f"{table.own_rows};  -- the rows that the mirror has",
+            fatal=False,
+        )
+
+
+def clashes(prefix: str, tables: Sequence[TableFacts]) -> list[tuple[str, str, str]]:
+    """The pairs of tables that one Kafka topic would have, with the topic.
+
+    Debezium writes `_` for what a topic's name may not have, and Kafka does not accept two topics whose names differ
+    only in `.` and `_`.
+    """
+    found: dict[str, TableFacts] = {}
+    pairs = []
+    for table in tables:
+        topic = topic_of(prefix, table)
+        other = found.setdefault(topic.replace(".", "_"), table)
+        if other is not table:
+            pairs.append((other.full_name, table.full_name, topic))
+    return pairs
+
+
+def topic_of(prefix: str, table: TableFacts) -> str:
+    """The topic of a table's changes, as Debezium names it."""
+    return _NOT_IN_TOPICS.sub("_", f"{prefix}.{table.full_name}")
+
+
+def clash_findings(prefix: str, tables: Sequence[TableFacts]) -> list[Finding]:
+    """Refusals of tables that would overwrite each other's rows."""
+    return [
+        Finding(
+            f"{one} and {other} have the same Kafka topic, {topic}: their rows would overwrite each other",
+            f"-- rename one of the tables, or name only one of {one} and {other} with --tables",
+        )
+        for one, other, topic in clashes(prefix, tables)
+    ]

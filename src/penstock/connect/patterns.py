@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from penstock.errors import UsageError
 
 _PATTERN = re.compile(r"[^.,\s]+\.[^.,\s]+")
 _WILD = {"*": "[^.]*", "?": "[^.]"}
+# An escaped name has a backslash before each of its own brackets and dollar signs.
+_EXCEPTIONS = re.compile(r"\(\?!\(\?:.*?\)\$\)")
 
 
 def table_patterns(text: str) -> tuple[str, ...]:
@@ -27,15 +30,20 @@ def is_meant(full_name: str, patterns: tuple[str, ...]) -> bool:
     return any(re.fullmatch(_regular(pattern), full_name) for pattern in patterns)
 
 
-def as_regular_expressions(patterns: tuple[str, ...]) -> str:
-    """The same as Debezium's `table.include.list` takes it."""
-    return ",".join(map(_regular, patterns))
+def as_regular_expressions(patterns: tuple[str, ...], without: Sequence[str] = ()) -> str:
+    """The same as Debezium's `table.include.list` takes it; names `without` are not meant, though a pattern does."""
+    return ",".join(f"{_not_these(pattern, without)}{_regular(pattern)}" for pattern in patterns)
 
 
 def from_regular_expressions(text: str) -> tuple[str, ...]:
     """Back from what `as_regular_expressions` made."""
-    plain = text.replace("[^.]*", "*").replace("[^.]", "?")
+    plain = _EXCEPTIONS.sub("", text).replace("[^.]*", "*").replace("[^.]", "?")
     return tuple(re.sub(r"\\(.)", r"\1", part) for part in plain.split(",") if part)
+
+
+def _not_these(pattern: str, names: Sequence[str]) -> str:
+    meant = [re.escape(name) for name in names if is_meant(name, (pattern,))]
+    return f"(?!(?:{'|'.join(meant)})$)" if meant else ""
 
 
 def _regular(pattern: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import namedtuple_row
 
 from penstock.config.secrets import hide
-from penstock.connect.facts import ReplicaIdentity, ServerFacts, TableFacts
+from penstock.connect.facts import Partition, ReplicaIdentity, ServerFacts, TableFacts
 from penstock.errors import ConfigError, DatabaseRefused, DatabaseUnavailable, Problem
 
 _CONNECT_SECONDS = 10
@@ -39,11 +40,34 @@ _TABLES = """
 SELECT n.nspname::text AS schema, c.relname::text AS name, c.relreplident::text AS identity,
        EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary) AS has_key,
        pg_has_role(c.relowner, 'USAGE') AS is_own,
-       has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE') AS may_read
+       has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE') AS may_read,
+       EXISTS (SELECT 1 FROM pg_index i
+               WHERE i.indrelid = c.oid AND i.indisreplident AND i.indisprimary) AS index_is_key,
+       ARRAY(SELECT a.attname::text FROM pg_attribute a
+             WHERE a.attrelid = c.oid AND a.attgenerated <> '' AND NOT a.attisdropped ORDER BY a.attnum) AS generated,
+       ARRAY(SELECT a.attname::text FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
+             WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey) AND a.attgenerated <> ''
+             ORDER BY a.attnum) AS generated_key,
+       ARRAY(SELECT cn.nspname || '.' || child.relname
+             FROM pg_inherits h JOIN pg_class child ON child.oid = h.inhrelid
+             JOIN pg_namespace cn ON cn.oid = child.relnamespace
+             WHERE h.inhparent = c.oid AND c.relkind = 'r' ORDER BY 1) AS children
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p'
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_toast%'
 ORDER BY 1, 2
+"""
+_PARTITIONS = """
+SELECT rn.nspname::text AS root_schema, root.relname::text AS root, n.nspname::text AS schema, c.relname::text AS name,
+       c.relreplident::text AS identity,
+       EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary) AS has_key,
+       EXISTS (SELECT 1 FROM pg_index i
+               WHERE i.indrelid = c.oid AND i.indisreplident AND i.indisprimary) AS index_is_key
+FROM pg_class root JOIN pg_namespace rn ON rn.oid = root.relnamespace
+CROSS JOIN pg_partition_tree(root.oid) t
+JOIN pg_class c ON c.oid = t.relid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE root.relkind = 'p' AND NOT root.relispartition AND c.oid <> root.oid
+ORDER BY 1, 2, 3, 4
 """
 _SLOT = """
 SELECT s.active AND s.confirmed_flush_lsn IS NOT NULL AS streams, s.active_pid, s.wal_status,
@@ -114,8 +138,26 @@ class Postgres:
 
     def tables(self) -> list[TableFacts]:
         """Every table that could be captured."""
+        partitions = defaultdict(list)
+        for row in self._rows(_PARTITIONS):
+            identity = ReplicaIdentity(row.identity)
+            partitions[row.root_schema, row.root].append(
+                Partition(row.schema, row.name, identity, has_key=row.has_key, index_is_key=row.index_is_key)
+            )
         return [
-            TableFacts(row.schema, row.name, ReplicaIdentity(row.identity), row.has_key, row.is_own, row.may_read)
+            TableFacts(
+                row.schema,
+                row.name,
+                ReplicaIdentity(row.identity),
+                row.has_key,
+                row.is_own,
+                row.may_read,
+                row.index_is_key,
+                tuple(row.generated),
+                tuple(row.generated_key),
+                tuple(row.children),
+                tuple(partitions[row.schema, row.name]),
+            )
             for row in self._rows(_TABLES)
         ]
 

@@ -17,7 +17,7 @@ Key = tuple[str | None, ...]
 
 _COLUMNS = """
 SELECT a.attname::text, coalesce(e.typname, t.typname)::text, e.typname IS NOT NULL,
-       coalesce(e.typtype, t.typtype)::text = 'e'
+       coalesce(e.typtype, t.typtype)::text = 'e', a.attgenerated <> ''
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
 WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
@@ -26,6 +26,7 @@ _KEYS = """
 SELECT a.attname::text FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
 WHERE i.indrelid = %s::regclass AND i.indisprimary ORDER BY array_position(i.indkey::int2[], a.attnum)
 """
+_IS_PARTITIONED = "SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass"
 _LSN = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
 _TRANSACTIONS = """
 SELECT pg_snapshot_xmax(now)::text, ARRAY(SELECT id::text FROM pg_snapshot_xip(now) AS id)
@@ -50,12 +51,16 @@ _ROWS_AT_ONCE = 5_000
 
 @dataclass(frozen=True)
 class SourceColumn:
-    """A column of a table: its type's name, that of its items if it is an array, and whether that is an enum."""
+    """A column of a table: its type's name, that of its items if it is an array, and whether that is an enum.
+
+    Values of generated columns are not sent by PostgreSQL.
+    """
 
     name: str
     type: str
     is_array: bool
     is_enum: bool
+    is_generated: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,10 @@ class Snapshot:
     def rows(self, table: TableName, columns: Sequence[SourceColumn]) -> Iterator[tuple[str | None, ...]]:
         """Every row, each value as text."""
         chosen = sql.SQL(", ").join(_as_text(column) for column in columns)
-        query = sql.SQL("SELECT {} FROM {}").format(chosen, sql.Identifier(*table))
+        [(is_partitioned,)] = self._rows(_IS_PARTITIONED, _quoted(table))
+        # Rows of tables that inherit are changes of these tables; those of partitions are the table's own.
+        rows = sql.SQL("SELECT {} FROM {}" if is_partitioned else "SELECT {} FROM ONLY {}")
+        query = rows.format(chosen, sql.Identifier(*table))
         with database_failures(self._shown), self._connection.cursor("penstock_rows", row_factory=tuple_row) as cursor:
             cursor.itersize = _ROWS_AT_ONCE
             cursor.execute(query)

@@ -2,7 +2,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.connect.facts import ReplicaIdentity, ServerFacts, TableFacts, Wanted, findings
+import pytest
+
+from penstock.connect.facts import (
+    Partition,
+    ReplicaIdentity,
+    ServerFacts,
+    TableFacts,
+    Wanted,
+    clash_findings,
+    findings,
+)
 
 SERVER = ServerFacts(
     wal_level="logical",
@@ -68,3 +78,52 @@ def test_a_table_without_a_key_but_with_full_identity_is_only_noted() -> None:
 def test_names_are_quoted_in_the_sql() -> None:
     odd = replace(ORDERS, name='or"der', may_read=False)
     assert any('"public"."or""der"' in sql for sql in found(SERVER, odd).values())
+
+
+def test_an_index_as_identity_beside_a_primary_key_stands_in_the_way() -> None:
+    by_index = replace(ORDERS, identity=ReplicaIdentity.INDEX)
+    [(message, sql)] = found(SERVER, by_index).items()
+    assert message.startswith("public.orders has REPLICA IDENTITY USING INDEX beside its primary key")
+    assert sql == 'ALTER TABLE "public"."orders" REPLICA IDENTITY DEFAULT;'
+    assert found(SERVER, replace(by_index, index_is_key=True)) == {}
+
+
+def test_a_partition_has_an_identity_of_its_own() -> None:
+    bare = Partition("public", "orders_1", ReplicaIdentity.NOTHING, has_key=True)
+    table = replace(ORDERS, partitions=(bare, replace(bare, name="orders_2", identity=ReplicaIdentity.FULL)))
+    fatal = [each for each in findings(SERVER, Wanted("slot", "publication", [table])) if each.fatal]
+    assert [each.sql for each in fatal] == ['ALTER TABLE "public"."orders_1" REPLICA IDENTITY DEFAULT;']
+
+
+def test_what_postgresql_does_not_send_is_noted() -> None:
+    partition = Partition("public", "orders_1", ReplicaIdentity.DEFAULT, has_key=True)
+    odd = replace(ORDERS, generated=("total",), children=("public.old_orders",), partitions=(partition,))
+    notes = findings(SERVER, Wanted("slot", "publication", [odd]))
+    assert [each.fatal for each in notes] == [False] * 3
+    assert "generated columns (total)" in notes[0].message
+    assert "--set column.exclude.list=public.orders.total" in notes[0].sql
+    assert "public.orders is partitioned" in notes[1].message
+    assert "child tables (public.old_orders) by INHERITS" in notes[2].message
+
+
+def test_a_key_that_is_not_sent_stands_in_the_way() -> None:
+    [note] = findings(
+        SERVER, Wanted("slot", "publication", [replace(ORDERS, generated=("id",), generated_key=("id",))])
+    )
+    assert note.fatal
+    assert "generated columns in its primary key (id)" in note.message
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(("public", "a b"), ("public", "a_b")), (("public", "a.b"), ("public", "a_b")), (("x", "y.z"), ("x.y", "z"))],
+)
+def test_two_tables_of_one_topic_are_refused_by_their_names(one: tuple[str, str], other: tuple[str, str]) -> None:
+    tables = [replace(ORDERS, schema=schema, name=name) for schema, name in (one, other)]
+    [clash] = clash_findings("shop", tables)
+    assert clash.fatal
+    assert clash.message.startswith(f"{'.'.join(one)} and {'.'.join(other)} have the same Kafka topic, shop.")
+
+
+def test_tables_with_topics_of_their_own_do_not_clash() -> None:
+    assert clash_findings("shop", [ORDERS, replace(ORDERS, name="Orders"), replace(ORDERS, schema="other")]) == []

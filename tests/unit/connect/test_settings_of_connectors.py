@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from penstock.config import load_settings
 from penstock.connect.client import ConnectorName
 from penstock.connect.debezium import Capture, ValueFormat, other_settings, postgres_settings
+from penstock.connect.facts import Partition, ReplicaIdentity, TableFacts
 from penstock.connect.patterns import as_regular_expressions, from_regular_expressions, is_meant, table_patterns
 from penstock.connect.postgres import Address
 from penstock.connect.state import readable
@@ -25,6 +27,22 @@ def made(values: ValueFormat = "json", **given: str) -> dict[str, str]:
 def test_what_is_given_wins() -> None:
     assert made()["skipped.operations"] == "none"
     assert made(skipped_operations="t")["skipped.operations"] == "t"
+
+
+def test_partitions_are_not_captured_as_tables_and_parents_are_read_without_their_children() -> None:
+    part = Partition("public", "sales_(1)$", ReplicaIdentity.DEFAULT, has_key=True)
+    plain = TableFacts("public", "sales", ReplicaIdentity.DEFAULT, has_key=True, is_own=True, may_read=True)
+    parent = replace(plain, name="people", children=("public.staff",))
+    chosen = postgres_settings(CAPTURE, ADDRESS, SETTINGS, {}, [replace(plain, partitions=(part,)), parent])
+    tables = chosen["table.include.list"]
+    assert [bool(re.fullmatch(tables, name)) for name in ("public.sales", "public.sales_(1)$", "public.staff")] == [
+        True,
+        False,
+        True,
+    ]
+    assert from_regular_expressions(tables) == CAPTURE.tables
+    assert chosen["snapshot.select.statement.overrides"] == "public.people"
+    assert chosen["snapshot.select.statement.overrides.public.people"] == 'SELECT * FROM ONLY "public"."people"'
 
 
 def test_slot_and_publication_are_named_after_the_capture() -> None:

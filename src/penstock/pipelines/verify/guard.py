@@ -42,6 +42,8 @@ class Guard:
 
     def reason_against(self, column: SourceColumn) -> str:
         """Why a column is not compared; nothing if it is."""
+        if column.is_generated:
+            return "generated, which PostgreSQL does not send"
         treatment = self.treatment(column.name)
         if treatment in _NOT_COMPARED:
             return _NOT_COMPARED[treatment]
