@@ -33,8 +33,9 @@ def import_file(
     Example: penstock jobs import gobblin.job
     """
     given = read_properties(file)
-    spec = read_spec(given.values, os.environ, given.place)
-    with Database(settings()) as database, database.transaction() as connection:
+    chosen = settings()
+    spec = read_spec(given.values, os.environ, given.place, own_cluster=chosen.bootstrap)
+    with Database(chosen) as database, database.transaction() as connection:
         if problems := problems_of(connection, spec, given.place):
             raise ConfigError(problems)
         job = save_job(connection, name or file.stem, given.values)
@@ -81,9 +82,10 @@ def check(job: JobArgument, as_json: JsonOption = False) -> None:
 
     Example: penstock jobs check 1
     """
-    with Database(settings()) as database, database.transaction() as connection:
+    chosen = settings()
+    with Database(chosen) as database, database.transaction() as connection:
         found = find_job(connection, job)
-        spec, problems = _checked(found)
+        spec, problems = _checked(found, chosen.bootstrap)
         if spec:
             problems = problems_of(connection, spec, lambda key: f"job {found.job_id}: {key}")
     if as_json:
@@ -161,9 +163,11 @@ def run(
     raise typer.Exit(jobs_run.run(jobs or chosen.jobs, chosen))
 
 
-def _checked(job: Job) -> tuple[JobSpec | None, list[Problem]]:
+def _checked(job: Job, own_cluster: str) -> tuple[JobSpec | None, list[Problem]]:
     try:
-        return read_spec(job.properties, os.environ, lambda key: f"job {job.job_id}: {key}"), []
+        return read_spec(
+            job.properties, os.environ, lambda key: f"job {job.job_id}: {key}", own_cluster=own_cluster
+        ), []
     except ConfigError as error:
         return None, error.problems
 

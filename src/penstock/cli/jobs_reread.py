@@ -11,7 +11,7 @@ from penstock.config import Settings
 
 def reread_topics(database: Database, chosen: Settings) -> None:
     """Read every topic of every active job from its beginning into staging."""
-    works = active_works(database)
+    works = active_works(database, chosen.bootstrap)
     with workshop(database, chosen) as shop:
         for work, counts in reread(database, works, shop.reading_again):
             err.print(f"{text(work.route.topic)}: {counted(counts.read, 'message')} read, {counts.refused:,} refused")

@@ -38,12 +38,12 @@ def run(wanted: Sequence[str], chosen: Settings) -> int:
     """Run the jobs until told to stop, or until all of them have failed; the exit code."""
     hasty = chosen.model_copy(update={"timeout": min(chosen.timeout, _PATIENCE_SECONDS)})
     with Database(chosen, size=_CONNECTIONS) as database, Database(hasty, size=1) as looking:
-        require_jobs(looking, wanted)
+        require_jobs(looking, wanted, chosen.bootstrap)
         for job in paused_jobs(looking, wanted):
             resume = f"`penstock jobs resume {text(job.name)}`"
             err.print(f"job {job.job_id} [bold]{text(job.name)}[/] is paused; {resume} lets it run")
         with workshop(database, chosen) as shop:
-            return _run(Roster(looking, wanted, shop.query), Teller(database, chosen), chosen)
+            return _run(Roster(looking, wanted, shop.query, chosen.bootstrap), Teller(database, chosen), chosen)
 
 
 @contextmanager

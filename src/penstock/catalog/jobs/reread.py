@@ -33,10 +33,11 @@ ReadingAgain = Callable[[Work, Take], Query]
 """Makes the query that reads a topic once, from its beginning to its end."""
 
 
-def active_works(database: Database) -> list[Work]:
+def active_works(database: Database, own_cluster: str = "") -> list[Work]:
     """What the active jobs do; a ConfigError says which of them could not run."""
     with database.transaction() as connection:
-        return [work for job in list_jobs(connection) if job.is_active for work in works_of(connection, job)]
+        jobs = [job for job in list_jobs(connection) if job.is_active]
+        return [work for job in jobs for work in works_of(connection, job, own_cluster)]
 
 
 def reread(database: Database, works: Sequence[Work], reading_again: ReadingAgain) -> Iterator[tuple[Work, Counts]]:

@@ -24,8 +24,11 @@ class Roster:
     the database is away.
     """
 
-    def __init__(self, database: Database, wanted: Sequence[str], query_of: Callable[[Work], Query]) -> None:
+    def __init__(
+        self, database: Database, wanted: Sequence[str], query_of: Callable[[Work], Query], own_cluster: str = ""
+    ) -> None:
         self._database = database
+        self._own_cluster = own_cluster
         self._wanted = wanted
         self._query_of = query_of
         self._works: dict[str, list[Work]] = {}
@@ -69,7 +72,7 @@ class Roster:
 
     def _works_of(self, connection: Connection, job: Job) -> list[Work]:
         try:
-            return works_of(connection, job)
+            return works_of(connection, job, self._own_cluster)
         except Terminal as error:
             self.refused[job.name] = error
             return self._works.get(job.name, [])
@@ -84,14 +87,14 @@ class Roster:
         return made
 
 
-def require_jobs(database: Database, wanted: Sequence[str]) -> None:
+def require_jobs(database: Database, wanted: Sequence[str], own_cluster: str = "") -> None:
     """Make sure that every wanted job is there, and that one of them could run; a ConfigError says what is wrong."""
     problems: list[Problem] = []
     with database.transaction() as connection:
         jobs = [find_job(connection, job) for job in wanted] or list_jobs(connection)
         for job in jobs:
             try:
-                works_of(connection, job)
+                works_of(connection, job, own_cluster)
             except ConfigError as error:
                 problems += error.problems
             else:

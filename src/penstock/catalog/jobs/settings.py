@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any
 
+from penstock.catalog.jobs.kafka_properties import BOOTSTRAP, IGNORED, SECURITY, is_own_cluster, is_own_registry
 from penstock.catalog.jobs.spec import JobSpec
 from penstock.config import Settings
 from penstock.config.secrets import PassThrough
 from penstock.kafka.java_stores import without_java_stores
 
-_BOOTSTRAP: Final = "bootstrap.servers"
-_JAVA_ONLY: Final = frozenset(
-    {
-        *("key.deserializer", "value.deserializer", "specific.avro.reader"),
-        *("max.poll.records", "enable.auto.commit"),
-    }
-)
-"""What WhereHows' consumers were told, and what means nothing to a Spark query or to librdkafka."""
+_REGISTRY_LOGIN = ("registry_user", "registry_password", "registry_token", "registry_certificate", "registry_key")
 
 
 def job_settings(base: Settings, spec: JobSpec) -> Settings:
-    """The cluster and the registry that the job names, and what it passes on to Kafka's clients."""
-    given = without_java_stores({key: value for key, value in spec.kafka.items() if key not in _JAVA_ONLY})
-    bootstrap = str(given.pop(_BOOTSTRAP, base.bootstrap))
-    kafka = PassThrough({**base.kafka, **given})
-    return base.model_copy(update={"bootstrap": bootstrap, "registry": spec.registry or base.registry, "kafka": kafka})
+    """The cluster and the registry that the job names, and what it passes on to Kafka's clients.
+
+    Credentials of the process go to the addresses of its settings alone.
+    """
+    given = {key: value for key, value in spec.kafka.items() if key not in IGNORED}
+    bootstrap = str(given.pop(BOOTSTRAP, base.bootstrap))
+    # All or nothing: a job must not send the process's password by its own, weaker, protocol.
+    keeps_security = is_own_cluster(bootstrap, base.bootstrap) and not given.keys() & SECURITY
+    shared = base.kafka if keeps_security else {key: base.kafka[key] for key in base.kafka if not _is_security(key)}
+    changes = {"bootstrap": bootstrap, "kafka": PassThrough({**shared, **without_java_stores(given)})}
+    return base.model_copy(update={**changes, **_registry(base, spec)})
+
+
+def _is_security(key: str) -> bool:
+    return key in SECURITY or key.startswith(("sasl.", "ssl.", "security."))
+
+
+def _registry(base: Settings, spec: JobSpec) -> dict[str, Any]:
+    if spec.registry is None:
+        return {}
+    is_own = is_own_registry(spec.registry, base.registry)
+    return {"registry": spec.registry, **({} if is_own else dict.fromkeys(_REGISTRY_LOGIN))}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
+from penstock.catalog.jobs.kafka_properties import ALLOWED, BOOTSTRAP, is_own_cluster, names_own_files, objection
 from penstock.catalog.jobs.second_form import first_names
 from penstock.catalog.processors import own_table
 from penstock.catalog.staging.tables import TableName
@@ -26,6 +27,8 @@ TRIGGER: Final = "auto.commit.interval.ms"
 ID_TYPE: Final = "schema.id.type"
 START: Final = "auto.offset.reset"
 
+_CONSUMER = "consumer."
+_OWN_KEY_HINT = "give the job its own key as ssl.key.pem, or name the cluster in the settings"
 _LISTS = (TOPICS, PROCESSORS, TABLES)
 _KNOWN = (GROUP, REGISTRY, *_LISTS, TRIGGER, ID_TYPE, START)
 _STARTS: dict[str, Start] = {"smallest": "earliest", "earliest": "earliest", "largest": "latest", "latest": "latest"}
@@ -71,9 +74,16 @@ class JobSpec:
 
 
 def read_spec(
-    properties: Mapping[str, str], env: Mapping[str, str], place: Callable[[str], str] = lambda key: key
+    properties: Mapping[str, str],
+    env: Mapping[str, str],
+    place: Callable[[str], str] = lambda key: key,
+    *,
+    own_cluster: str = "",
 ) -> JobSpec:
-    """The job that these properties describe; a ConfigError lists everything that is wrong, each with its place."""
+    """The job that these properties describe; a ConfigError lists everything that is wrong, each with its place.
+
+    `own_cluster` is the `bootstrap` of the settings: secrets of this process may go there.
+    """
     problems: list[Problem] = []
     given = first_names(properties)
     values = {key: properties[written] for key, written in given.items()}
@@ -81,8 +91,8 @@ def read_spec(
     def written_at(key: str) -> str:
         return place(given.get(key, key))
 
-    values = _filled(values, env, written_at, problems)
-    reader = _Reader(values, written_at, problems)
+    values = _Filling(env, own_cluster, written_at, problems).filled(values)
+    reader = _Reader(values, written_at, problems, own_cluster)
     spec = JobSpec(
         group=reader.required(GROUP),
         routes=reader.routes(),
@@ -98,18 +108,40 @@ def read_spec(
     return spec
 
 
-def _filled(
-    properties: Mapping[str, str], env: Mapping[str, str], place: Callable[[str], str], problems: list[Problem]
-) -> dict[str, str]:
-    """The values, with those that are `$VAR` or `${VAR}` as a whole taken from the environment."""
-    filled = {}
-    for key, value in properties.items():
+def _brokers(values: Mapping[str, str]) -> str:
+    """The brokers that a job names, under either name."""
+    return ",".join(values[name] for name in (BOOTSTRAP, f"{_CONSUMER}{BOOTSTRAP}") if values.get(name))
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """Takes values that are `$VAR` or `${VAR}` as a whole from the environment, where they may go."""
+
+    env: Mapping[str, str]
+    own_cluster: str
+    place: Callable[[str], str]
+    problems: list[Problem]
+
+    def filled(self, properties: Mapping[str, str]) -> dict[str, str]:
+        values = {key: self._value(value) for key, value in properties.items()}
+        is_own = is_own_cluster(_brokers(values), self.own_cluster)
+        for key, variable in self._variables(properties):
+            if variable not in self.env:
+                self._refuse(key, f"the environment has no {variable}", f"set {variable}")
+            elif why := objection(key.removeprefix(_CONSUMER), variable, self.env[variable], own_cluster=is_own):
+                self._refuse(key, why, "write the value itself, or name the cluster in the settings")
+        return values
+
+    def _variables(self, properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        matches = ((key, _VARIABLE.fullmatch(value)) for key, value in properties.items())
+        return ((key, match[1] or match[2]) for key, match in matches if match)
+
+    def _value(self, value: str) -> str:
         match = _VARIABLE.fullmatch(value)
-        name = (match[1] or match[2]) if match else None
-        if name is not None and name not in env:
-            problems.append(Problem(place(key), f"{key}: the environment has no {name}", f"set {name}"))
-        filled[key] = value if name is None else env.get(name, "")
-    return filled
+        return self.env.get(match[1] or match[2], "") if match else value
+
+    def _refuse(self, key: str, message: str, hint: str) -> None:
+        self.problems.append(Problem(self.place(key), f"{key}: {message}", hint))
 
 
 @dataclass(frozen=True)
@@ -119,6 +151,7 @@ class _Reader:
     values: Mapping[str, str]
     place: Callable[[str], str]
     problems: list[Problem]
+    own_cluster: str
 
     def required(self, key: str) -> str:
         if not self.values.get(key):
@@ -174,13 +207,22 @@ class _Reader:
 
     def passed_on(self) -> dict[str, str]:
         """What Kafka's clients get; a key that only looks like one of ours is a mistake."""
-        others = {
+        given = {
             key: value for key, value in self.values.items() if key not in _KNOWN and not key.startswith(tuple(_NOTES))
         }
-        for key in others:
+        found = {key.removeprefix(_CONSUMER): (key, value) for key, value in given.items()}
+        is_own = is_own_cluster(_brokers(self.values), self.own_cluster)
+        for name, (key, _) in found.items():
             if key.startswith(("kafka.", "schema.", "schemaRegistry")):
                 self._wrong(key, f"{key} is not a property of a job", did_you_mean(key, _KNOWN, ""))
-        return {key.removeprefix("consumer."): value for key, value in others.items()}
+            elif name not in ALLOWED:
+                hint = did_you_mean(
+                    name, ALLOWED, "what Kafka's clients of all jobs need stands in the settings, under kafka"
+                )
+                self._wrong(key, f"{key} is not allowed in a job", hint)
+            elif names_own_files(name) and not is_own:
+                self._wrong(key, f"{key}: this machine's keys are for the brokers of the settings only", _OWN_KEY_HINT)
+        return {name: value for name, (_, value) in found.items()}
 
     def notes(self) -> list[str]:
         found = [note for start, note in _NOTES.items() if any(key.startswith(start) for key in self.values)]

@@ -37,13 +37,16 @@ class Work:
         return f"{self.spec.group}/{self.job}/{self.route.topic}"
 
 
-def works_of(connection: Connection, job: Job) -> list[Work]:
-    """The works of a job; a ConfigError has everything that would keep it from running."""
+def works_of(connection: Connection, job: Job, own_cluster: str = "") -> list[Work]:
+    """The works of a job; a ConfigError has everything that would keep it from running.
+
+    `own_cluster` is the `bootstrap` of the settings.
+    """
 
     def place(key: str) -> str:
         return f"job {job.job_id}: {key}"
 
-    spec = read_spec(job.properties, os.environ, place)
+    spec = read_spec(job.properties, os.environ, place, own_cluster=own_cluster)
     if problems := problems_of(connection, spec, place):
         raise ConfigError(problems)
     found = records(connection, "SELECT cluster_code, cluster_short_name FROM cfg_cluster ORDER BY cluster_code")
