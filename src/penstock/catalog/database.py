@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from penstock.catalog.errors import RowRefused
 from penstock.config import Settings
-from penstock.errors import DatabaseRefused, DatabaseUnavailable, PenstockError
+from penstock.errors import ConfigError, DatabaseRefused, DatabaseUnavailable, PenstockError, Problem
 
 __all__ = ["Connection", "Copy", "Database", "Record", "records", "savepoint", "sql", "streamed"]
 
@@ -28,6 +28,7 @@ Parameters = Sequence[object] | Mapping[str, object]
 SCHEMA = "catalog"
 
 _CONNECT_SECONDS = 10
+_REFUSALS = ("authentication failed", "no password supplied", "does not exist")
 _ROW_CLASSES = ("21", "22", "23", "54")
 """SQLSTATE classes that blame the data: cardinality, data, integrity, program limits."""
 
@@ -157,14 +158,16 @@ def _blames_data(error: psycopg.Error) -> bool:
 
 def _is_refusal(error: psycopg.Error) -> bool:
     """Whether a server that is there says no: a wrong password or database, a right that lacks."""
-    text = str(error)
-    return (
-        (error.sqlstate or "")[:2] in {"28", "3D", "42"} or "authentication failed" in text or "does not exist" in text
-    )
+    return (error.sqlstate or "")[:2] in {"28", "3D", "42"} or any(sign in str(error) for sign in _REFUSALS)
 
 
 def _place(conninfo: str) -> str:
-    known: dict[str, Any] = dict(conninfo_to_dict(conninfo))
+    try:
+        known: dict[str, Any] = dict(conninfo_to_dict(conninfo))
+    except psycopg.ProgrammingError:
+        # libpq's own words quote the text, and with it the password.
+        hint = "such as postgresql://user@host:5432/database"
+        raise ConfigError([Problem("database", "not a PostgreSQL URL", hint)]) from None
     user, host, port = (
         known.get(key, default) for key, default in (("user", ""), ("host", "localhost"), ("port", 5432))
     )

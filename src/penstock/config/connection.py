@@ -25,7 +25,7 @@ _KNOWN = (_USER, _TOKEN, *_FILES)
 class Connection(BaseModel):
     """A cluster and its registry; the settings hold for what is not given."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     bootstrap: str | None = Field(None, min_length=1, description="Kafka's addresses")
     schema_registry_url: str | None = Field(None, min_length=1, description="the registry's URLs")

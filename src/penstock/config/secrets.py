@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -14,9 +15,14 @@ from penstock.config.yaml_file import KeyPath
 HIDDEN = "********"
 
 _SECRET_KEY = re.compile(
-    r"password|secret|token|jaas|credential|private|\.key\.pem|ssl\.key|oauthbearer\.config|user\.info", re.IGNORECASE
+    r"passw(or)?d|passphrase|pwd|secret|token|jaas|credential|private|authorization|\.key\.pem|ssl\.key|account\.key"
+    r"|encryption[._-]?key|api[._-]?key|oauthbearer\.config|user\.info",
+    re.IGNORECASE,
 )
-_URL_PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
+# A password that should have been percent-encoded may contain "/" and "@": it ends at the last "@" of its URL.
+_URL_PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):(?:(?!,[a-z][a-z0-9+.-]*://)\S)*@", re.IGNORECASE)
+_URL_PARAMETER = re.compile(r"(?<=[?&;])([^=&;\s]+)=[^&\s]*")
+_WORD = re.compile(r"(?<![^\s,])([\w.%-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|(?:\\.|\S)*)", re.DOTALL)
 
 
 def is_secret(key: str) -> bool:
@@ -25,10 +31,19 @@ def is_secret(key: str) -> bool:
 
 
 def hide(key: str, value: object) -> str:
-    """The value as it may be shown: hidden for a secret's name, without the password for a URL."""
-    if is_secret(key):
-        return HIDDEN
-    return _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", str(value))
+    """The value as it may be shown: hidden for a secret's name, else without the secrets in its text."""
+    return HIDDEN if is_secret(key) else without_secrets(str(value))
+
+
+def without_secrets(text: str) -> str:
+    """The text without passwords of URLs and without the values of words such as `password=...`, quoted or not."""
+    text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", text)
+    text = _URL_PARAMETER.sub(lambda found: _hidden_if_secret(found, f"{found[1]}={HIDDEN}"), text)
+    return _WORD.sub(lambda found: _hidden_if_secret(found, f"{found[1]}{found[2]}{HIDDEN}"), text)
+
+
+def _hidden_if_secret(found: re.Match[str], hidden: str) -> str:
+    return hidden if is_secret(unquote(found[1])) else found[0]
 
 
 class PassThrough(Mapping[str, Any]):

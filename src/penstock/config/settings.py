@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from penstock.config.database_url import database_url_problem, local_database_url
+from penstock.config.http_header import header_value_problem
 from penstock.config.secrets import PassThrough, Section, hide
 from penstock.config.validation import problems
 from penstock.config.yaml_file import KeyPath, Value, YamlFile, read_to_check
@@ -28,6 +30,20 @@ def _listed(value: object) -> object:
     return [str(item).strip() for item in (value if isinstance(value, list | tuple) else [value])]
 
 
+def _checked_database(url: SecretStr) -> SecretStr:
+    if problem := database_url_problem(url.get_secret_value()):
+        raise ValueError(problem)
+    return url
+
+
+def _checked_token(token: SecretStr) -> SecretStr:
+    if problem := header_value_problem(token.get_secret_value()):
+        raise ValueError(f"the token {problem}")
+    return token
+
+
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_checked_database)]
+Token = Annotated[SecretStr, AfterValidator(_checked_token)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
@@ -39,7 +55,7 @@ def default_cache() -> Path:
 class Ports(BaseModel):
     """The ports of the local stack, all on localhost."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     kafka: Port = 9092
     registry: Port = 8081
@@ -50,10 +66,16 @@ class Ports(BaseModel):
     s3: Port = 9001
 
 
+def _local_database(known: Mapping[str, Any]) -> SecretStr:
+    """Return the local stack's database; `known` has the fields before, unless they are invalid."""
+    ports, data = known.get("ports", Ports()), known.get("data", Path(".penstock"))
+    return SecretStr(local_database_url(ports.postgres, data))
+
+
 class Settings(BaseModel):
     """Where the systems are and how to talk to them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     bootstrap: str = Field("localhost:9092", description="Kafka's addresses, comma separated")
     kafka: PassThrough = Field(default_factory=PassThrough, description="any librdkafka setting, for every client")
@@ -61,13 +83,17 @@ class Settings(BaseModel):
     registry_api: Literal["confluent", "by-id"] = Field("confluent", description="by-id: GET /schemas/id=<id>")
     registry_user: str | None = Field(None, description="user for basic authentication")
     registry_password: SecretStr | None = Field(None, description="password for basic authentication")
-    registry_token: SecretStr | None = Field(None, description="bearer token")
+    registry_token: Token | None = Field(None, description="bearer token")
     registry_ca: Path | None = Field(None, description="PEM file of the registry's certificate authority")
     registry_certificate: Path | None = Field(None, description="PEM file of our own certificate, for mutual TLS")
     registry_key: Path | None = Field(None, description="PEM file of its key, if the certificate's has none")
     schema_ids: Literal["int", "long", "uuid"] = Field("int", description="schema ids written: 4, 8 or 16 bytes")
     timeout: float = Field(30.0, gt=0, le=3600, description="seconds that one call may take")
-    database: SecretStr = Field(SecretStr("postgresql://penstock@localhost:5433/penstock"), description="PostgreSQL")
+    ports: Ports = Field(default_factory=Ports, description="ports of the local stack")
+    data: Path = Field(Path(".penstock"), description="the local stack's data and logs")
+    database: DatabaseUrl = Field(
+        default_factory=_local_database, description="PostgreSQL; by default the local stack's"
+    )
     connect: str = Field("http://localhost:8083", description="Kafka Connect's URL")
     lake: str = Field("lake", description="where tables live: a directory or s3a://bucket/path")
     s3: PassThrough = Field(
@@ -77,8 +103,6 @@ class Settings(BaseModel):
     metrics_port: Port | None = Field(None, description="where `penstock run` serves Prometheus metrics, on localhost")
     metrics_host: str = Field("127.0.0.1", min_length=1, description="the address for metrics and /healthz of actions")
     jobs: Names = Field((), description="the metadata jobs to run, also called kafka.consumer.etl.jobid")
-    ports: Ports = Field(default_factory=Ports, description="ports of the local stack")
-    data: Path = Field(Path(".penstock"), description="the local stack's data and logs")
     cache: Path = Field(default_factory=default_cache, description="downloaded jars, shared by projects")
     ivy_settings: Path | None = Field(None, description="your own Ivy settings for downloads")
     mirror: str | None = Field(None, description="the URL of a Maven mirror for downloads")

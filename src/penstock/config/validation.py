@@ -11,6 +11,9 @@ from penstock.config.suggest import did_you_mean
 from penstock.config.yaml_file import KeyPath, YamlFile
 from penstock.errors import ConfigError, Problem
 
+_FOLLOWS = "default_factory_not_called"
+"""A default that depends on an invalid value: a consequence of another complaint."""
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -30,7 +33,8 @@ def problems(
     `prefix` is where the model stands in the file.
     """
     known = set(_field_names(model))
-    return [_problem((*prefix, *item["loc"]), item["type"], item["msg"], known, place) for item in error.errors()]
+    found = (item for item in error.errors() if item["type"] != _FOLLOWS)
+    return [_problem((*prefix, *item["loc"]), item["type"], item["msg"], known, place) for item in found]
 
 
 def _problem(path: KeyPath, kind: str, message: str, known: set[str], place: Callable[[KeyPath], str]) -> Problem:

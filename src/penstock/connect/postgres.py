@@ -14,11 +14,13 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import namedtuple_row
 
+from penstock.config.database_url import database_url_problem
 from penstock.config.secrets import hide
 from penstock.connect.facts import Partition, ReplicaIdentity, ServerFacts, TableFacts
 from penstock.errors import ConfigError, DatabaseRefused, DatabaseUnavailable, Problem
 
 _CONNECT_SECONDS = 10
+_REFUSALS = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
 
 _SERVER = """
 SELECT current_setting('wal_level') AS wal_level,
@@ -201,11 +203,13 @@ def connect(url: str) -> Iterator[Postgres]:
 def open_connection(url: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
     """A connection, and the URL as it may be shown."""
     shown = hide("database", url)
+    if problem := database_url_problem(url):
+        raise ConfigError([Problem("database", f"{shown} is {problem}")])
     try:
         given = conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
+    except psycopg.ProgrammingError:
         hint = "such as postgresql://user@host:5432/database"
-        raise ConfigError([Problem("database", f"{shown} is not a PostgreSQL URL", hint)]) from error
+        raise ConfigError([Problem("database", f"{shown} is not a PostgreSQL URL", hint)]) from None
     limited = make_conninfo(url, connect_timeout=given.get("connect_timeout") or _CONNECT_SECONDS)
     with database_failures(shown):
         connection = psycopg.connect(limited, autocommit=True, row_factory=namedtuple_row)
@@ -235,8 +239,8 @@ def database_failures(address: object) -> Iterator[None]:
 
 def _is_refusal(error: psycopg.OperationalError) -> bool:
     """Whether the server answered, and does not want this user or database; a failed login has no code."""
-    told = str(error)
-    return "authentication failed" in told or "does not exist" in told or "no pg_hba.conf entry" in told
+    text = str(error)
+    return any(sign in text for sign in _REFUSALS)
 
 
 def _line(error: psycopg.Error) -> str:

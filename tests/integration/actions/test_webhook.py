@@ -8,6 +8,7 @@ import hmac
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -160,7 +161,7 @@ def test_a_pipeline_tries_again_after_the_pause_and_keeps_what_is_refused(
 ) -> None:
     receiver.answers = [(429, {"retry-after": "0"}, b""), (503, {}, b""), (200, {}, b""), (400, {}, b"bad tag")]
     action = {"type": "webhook", "config": {"url": receiver.url}}
-    options = {"retry_count": 2, "retry_backoff": 0.01, "failed_events_dir": str(tmp_path)}
+    options = {"retry_count": 2, "retry_on": "transient", "retry_backoff": 0.01, "failed_events_dir": str(tmp_path)}
     (tmp_path / "hook.yaml").write_text(json.dumps({"name": "hook", "action": action, "options": options}))
     (tmp_path / "events").write_text(f"{EVENT.as_json()}\n{EVENT.as_json()}\n")
     ran = run_command("run", "hook.yaml", "--events", "events")
@@ -186,6 +187,7 @@ def test_a_huge_answer_is_not_read_to_its_end(receiver: Receiver) -> None:
         ({"url": "http://[::ffff:169.254.169.254]/"}, "url"),
         ({"url": "http://x", "format": "xml"}, "format"),
         ({"url": "http://x", "headers": {"Host": "y"}}, "headers"),
+        ({"url": "http://x", "headers": {"a b": "y"}}, "headers"),
         ({"url": "http://x", "body": "{{ nope( }}"}, "body"),
         ({"url": "http://x", "text": "a"}, ""),
         ({"url": "http://x", "format": "slack", "text": "{{ 1 + }}"}, "text"),
@@ -199,6 +201,20 @@ def test_a_wrong_config_is_refused_before_anything_is_sent(config: dict[str, Any
         WebhookConfig.model_validate(config)
     found = failure.value.errors()[0]["loc"]
     assert (found[0] if found else "") == place
+
+
+@pytest.mark.parametrize("value", ["hunter2\n", "hunter2\r\n", "hun\nter2", "hunter2 ", "hunter2€"])
+def test_a_header_that_ends_in_a_line_break_is_refused_without_being_shown(value: str) -> None:
+    with pytest.raises(ValidationError) as failure:
+        WebhookConfig.model_validate({"url": "http://x", "headers": {"Authorization": value}})
+    assert "hun" not in str(failure.value)
+
+
+def test_the_name_of_a_pipeline_fits_into_a_header(receiver: Receiver) -> None:
+    action = Webhook.create({"url": receiver.url}, replace(context(), pipeline_name="a\nb ü "))
+    action.act(EVENT)
+    action.close()
+    assert receiver.requests[-1][1]["x-penstock-pipeline"] == "a?b ?"
 
 
 def test_a_name_that_stands_for_a_forbidden_address_is_refused() -> None:

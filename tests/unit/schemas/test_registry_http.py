@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from penstock.config import Settings
+from penstock.config import Settings, load_settings
 from penstock.errors import (
     ConfigError,
     RegistryRefused,
@@ -387,3 +388,14 @@ def test_a_web_page_is_no_bare_schema() -> None:
         pytest.raises(RegistryRefused, match="text/html"),
     ):
         by_id(server.url).by_id(1)
+
+
+@pytest.mark.parametrize("token", ["hunter2\n", "hun\nter2", " hunter2", "hunter2\u20ac"])
+def test_a_token_that_no_header_can_have_is_refused_without_being_shown(token: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_settings(env={"PENSTOCK_REGISTRY_TOKEN": token})
+    with pytest.raises(ConfigError) as of_a_pipeline:
+        connect_registry(Settings().model_copy(update={"registry_token": SecretStr(token)}))
+    for error in (raised.value, of_a_pipeline.value):
+        assert "hun" not in str(error)
+        assert "registry_token" in str(error)

@@ -34,7 +34,7 @@ ExitCode = Annotated[int, Field(ge=0, le=255)]
 class ExecConfig(BaseModel):
     """Which command, and what its exit codes mean."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     command: Annotated[list[str], AfterValidator(_found)] = Field(min_length=1, description="program and arguments")
     timeout: float = Field(60.0, gt=0, le=86_400, description="seconds; then the command is killed")

@@ -25,7 +25,7 @@ def _checked_database(url: SecretStr) -> SecretStr:
 class SqlConfig(BaseModel):
     """Which table, and what goes into its columns."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     table: Annotated[str, StringConstraints(pattern=r"^[^.\x00]{1,63}(\.[^.\x00]{1,63})?$")] = Field(
         description="table, or schema.table"

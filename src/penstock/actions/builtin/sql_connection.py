@@ -10,6 +10,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
 
+from penstock.config.database_url import database_url_problem
 from penstock.errors import DatabaseRefused, DatabaseUnavailable
 from penstock.events.fields import as_plain
 
@@ -21,6 +22,8 @@ Connection = psycopg.Connection[tuple[object, ...]]
 
 def check_database(url: str) -> None:
     """Refuse what is no address of a database; psycopg's own words would show the password."""
+    if problem := database_url_problem(url):
+        raise ValueError(problem)
     try:
         conninfo_to_dict(url)
     except psycopg.ProgrammingError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -16,8 +17,10 @@ from penstock.actions.context import PipelineContext
 from penstock.actions.expressions import scope_of
 from penstock.actions.expressions.field import TemplateField, TemplateText
 from penstock.actions.origin import origin_of
+from penstock.config.http_header import header_value_problem
 from penstock.events.envelope import EventEnvelope
 
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 RESERVED = frozenset({"content-type", "content-length", "host", "transfer-encoding"})
 
 
@@ -27,9 +30,17 @@ def _checked_url(url: SecretStr) -> SecretStr:
 
 
 def _checked_header(name: str) -> str:
+    if not _HEADER_NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name of a header")
     if name.lower() in RESERVED:
         raise ValueError(f"{name} is set by the action itself")
     return name
+
+
+def _checked_value(value: SecretStr) -> SecretStr:
+    if problem := header_value_problem(value.get_secret_value()):
+        raise ValueError(f"the value {problem}")
+    return value
 
 
 def _readable_pem(path: Path) -> Path:
@@ -40,10 +51,19 @@ def _readable_pem(path: Path) -> Path:
     return path
 
 
+def _ascii(name: str) -> str:
+    """The name as the value of a header; what no header can have becomes a question mark."""
+    return "".join(character if " " <= character <= "~" else "?" for character in name).strip()
+
+
+HeaderName = Annotated[str, AfterValidator(_checked_header)]
+HeaderValue = Annotated[SecretStr, AfterValidator(_checked_value)]
+
+
 class WebhookConfig(BaseModel):
     """Where to send to, and what."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(description="http or https; never shown whole")
     method: Literal["POST", "PUT"] = Field("POST", description="or PUT")
@@ -52,7 +72,7 @@ class WebhookConfig(BaseModel):
         None, max_length=10_000, description="a template: the message for slack and teams"
     )
     body: TemplateField | None = Field(None, description="a template of any shape, sent as JSON instead")
-    headers: dict[Annotated[str, AfterValidator(_checked_header)], SecretStr] = Field(
+    headers: dict[HeaderName, HeaderValue] = Field(
         default_factory=dict, description="further headers, whose values are never shown"
     )
     secret: SecretStr | None = Field(None, description="signs each request: header X-Penstock-Signature")
@@ -108,9 +128,9 @@ class Webhook(Action):
         self._http.close()
 
     def _headers(self, event: EventEnvelope, body: bytes) -> dict[str, str]:
-        headers = {"X-Penstock-Pipeline": self._pipeline.encode("ascii", "replace").decode()}
+        headers = {"X-Penstock-Pipeline": _ascii(self._pipeline)}
         if origin := origin_of(event):
-            headers["X-Penstock-Origin"] = origin
+            headers["X-Penstock-Origin"] = _ascii(origin)
         if self._secret is not None:
             headers["X-Penstock-Signature"] = signature(self._secret.get_secret_value(), body)
         return headers

@@ -93,6 +93,9 @@ class WebhookHttp:
         try:
             with self._client.stream(self._method, self._url, content=body, headers=headers) as response:
                 answer = _limited(response, deadline)
+        except httpx.LocalProtocolError:
+            # Its text quotes the header, which may be a secret.
+            raise TargetRefused(f"{self._shown}: the request is not valid HTTP", hint="check the headers") from None
         except (httpx.TransportError, ssl.SSLError) as error:
             reason = str(error) or type(error).__name__
             raise TargetUnavailable(

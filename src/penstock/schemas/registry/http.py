@@ -12,6 +12,7 @@ from typing import NamedTuple
 import httpx
 
 from penstock.config import Settings
+from penstock.config.http_header import header_value_problem
 from penstock.config.secrets import hide
 from penstock.errors import ConfigError, Problem, RegistryRefused, RegistryUnavailable
 
@@ -61,6 +62,9 @@ class RegistryHttp:
             request = self._client.build_request(method, url + path, json=json, params=params)
             try:
                 answer = self._ask(request, deadline)
+            except httpx.LocalProtocolError:
+                # Its text quotes the header, which may be a secret.
+                raise RegistryRefused(f"{hide('registry', url)}: the request is not valid HTTP") from None
             except httpx.TransportError as error:
                 failures[hide("registry", url)] = str(error) or type(error).__name__
                 continue
@@ -124,7 +128,10 @@ def _headers(settings: Settings) -> dict[str, str]:
     accept = {"Accept": "application/vnd.schemaregistry.v1+json, application/json;q=0.9, text/plain;q=0.5"}
     if settings.registry_token is None or settings.registry_user is not None:
         return accept
-    return {**accept, "Authorization": f"Bearer {settings.registry_token.get_secret_value()}"}
+    token = settings.registry_token.get_secret_value()
+    if problem := header_value_problem(token):
+        raise ConfigError([Problem("registry_token", f"the token {problem}")])
+    return {**accept, "Authorization": f"Bearer {token}"}
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | bool:
