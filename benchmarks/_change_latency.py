@@ -17,6 +17,7 @@ import yaml
 from penstock.cli.demo.programs import program
 from penstock.cli.own_stack import client_environment
 from penstock.config import Settings
+from penstock.config.database_url import at_database
 from penstock.connect.captures import add_capture, remove_capture, wait_until_streaming
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.debezium import Capture
@@ -107,8 +108,8 @@ def _update(url: str, journey: _Journey, ended: threading.Event) -> None:
 @contextmanager
 def _captured(client: Settings, mode: str) -> Iterator[str]:
     """A database of orders, captured in Avro."""
-    server, name = client.database.get_secret_value().rpartition("/")[0], ConnectorName(f"bench{mode}")
-    url = f"{server}/{name}"
+    name = ConnectorName(f"bench{mode}")
+    url = at_database(client.database.get_secret_value(), name)
     with psycopg.connect(client.database.get_secret_value(), autocommit=True) as admin:
         admin.execute(f'CREATE DATABASE "{name}"')
     with psycopg.connect(url) as shop:

@@ -14,6 +14,7 @@ import pytest
 from psycopg import sql
 
 from penstock.config import Settings
+from penstock.config.database_url import at_database
 from penstock.local.parts import connect
 from penstock.local.runner import Runner
 
@@ -50,7 +51,7 @@ def make_database(capturing: Settings) -> Iterator[MakeDatabase]:
         name = f"test_{uuid.uuid4().hex[:12]}"
         run(url, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         made.append(name)
-        own = f"{url.rpartition('/')[0]}/{name}"
+        own = at_database(url, name)
         run(own, *statements)
         return own
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 SCHEMA = Path(__file__).with_name("schema.sql")
 NAMES = ("Ada", "Grace", "Mary", "Joan", "Hedy", "Radia", "Barbara", "Annie", "Karen", "Frances")
@@ -81,9 +82,9 @@ DEEDS: dict[Deed, int] = {sign_up: 3, order: 6, go_on: 6, cancel: 1, change_pric
 
 def create(url: str) -> None:
     """Make the database and its tables."""
-    beside, _, name = url.rpartition("/")
-    with psycopg.connect(f"{beside}/postgres", autocommit=True) as server:
-        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    name = conninfo_to_dict(url)["dbname"]
+    with psycopg.connect(url, dbname="postgres", autocommit=True) as server:
+        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(str(name))))
     with psycopg.connect(url) as shop:
         shop.execute(SCHEMA.read_bytes())
 

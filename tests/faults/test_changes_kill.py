@@ -23,6 +23,7 @@ from deltalake import DeltaTable
 
 from penstock.cli.own_stack import client_environment
 from penstock.config import Settings
+from penstock.config.database_url import at_database
 from penstock.connect.captures import add_capture, wait_until_streaming
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.debezium import Capture
@@ -115,7 +116,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
         settings = stack.settings()
         base = settings.database.get_secret_value()
         run(base, "CREATE DATABASE works")
-        url = f"{base.rpartition('/')[0]}/works"
+        url = at_database(base, "works")
         run(url, *SCHEMA)
         tables = TABLES if ROUNDS else SHORT_TABLES
         (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(pipeline(tables)))

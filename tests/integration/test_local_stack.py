@@ -20,6 +20,7 @@ import httpx
 import psutil
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from penstock.config import load_settings
 from penstock.errors import JarRefused, JarUnavailable
@@ -29,6 +30,7 @@ from penstock.local.parts import s3
 from penstock.local.ports import free_port_settings
 from penstock.local.stack import Stack, StackOptions
 from penstock.local.state import STATE_FILE, read_state
+from tests.conftest import Running, local_settings
 
 PATIENCE = 100
 
@@ -267,6 +269,35 @@ def test_a_killed_database_starts_again_once_what_is_left_of_it_has_ended(tmp_pa
             stack.restart("postgres")
         with psycopg.connect(url) as database:
             assert database.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_only_who_reads_the_password_file_gets_into_the_database(stack: Running) -> None:
+    url = stack.settings.database.get_secret_value()
+    port = stack.settings.ports.postgres
+    file = Path(str(conninfo_to_dict(url)["passfile"]))
+    assert file.stat().st_mode & 0o777 == 0o600
+    password = file.read_text().split()[0].rpartition(":")[2]
+    assert password not in url
+    with psycopg.connect(url) as connection:
+        assert connection.info.password == password
+    for user, given in (("penstock", ""), ("penstock", "penstock"), ("postgres", ""), ("postgres", password)):
+        for database in ("penstock", "registry", "dbname=penstock replication=database"):
+            address = {"host": "localhost", "port": port, "user": user, "password": given, "passfile": "/dev/null"}
+            with pytest.raises(psycopg.OperationalError, match=r"no password supplied|authentication failed"):
+                psycopg.connect(make_conninfo("" if "=" in database else f"dbname={database}", **address))
+
+
+def test_data_of_before_that_trusted_every_local_user_is_closed_at_the_next_start(tmp_path: Path) -> None:
+    chosen = local_settings(tmp_path / "data")
+    with Stack(StackOptions(), chosen) as stack:
+        url = stack.settings().database.get_secret_value()
+        home = tmp_path / "data" / "postgres"
+        (home / "pg_hba.conf").write_text("host all all 127.0.0.1/32 trust\n")
+        (tmp_path / "data").chmod(0o755)
+    with Stack(StackOptions(), chosen):
+        assert "trust" not in (home / "pg_hba.conf").read_text()
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def signed(method: str, path: str) -> dict[str, str]:

@@ -148,3 +148,12 @@ def test_three_secured_brokers_copy_partitions_and_connect_joins_them(stack_sett
             assert [len(layout.in_sync) for layout in read_layouts(admin, topic)] == [3]
         send(topic, stack.settings())
         assert httpx.get(f"{stack.settings().connect}/connectors").json() == []
+
+
+def test_no_other_user_of_the_machine_reads_data_or_logs(secured: Users, app_topic: str) -> None:
+    send(app_topic, secured("app"))
+    data = directory(secured("app")).parent
+    segments = list((data / "kafka").glob(f"**/{app_topic}-0/*.log"))
+    assert segments
+    for path in (data, data / "logs", *segments):
+        assert path.stat().st_mode & 0o077 == 0, path

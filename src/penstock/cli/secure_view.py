@@ -13,7 +13,7 @@ def show_users(data: Path) -> None:
     """Tell who can log in, and how."""
     rows = ((user.name, user.may, text(settings_file(data, user.name))) for user in USERS)
     show_table(("user", "may", "settings"), rows)
-    out.print("each file has the user's password and the addresses; the registry and PostgreSQL need no password:")
+    out.print("each file has the user's password and the addresses; the registry needs no password:")
     out.print(f"  penstock --settings {_quoted(settings_file(data, ADMIN))} topics create app.orders")
     out.print(f"  export PENSTOCK_SETTINGS={_quoted(settings_file(data, 'app').absolute())}")
 

@@ -19,7 +19,7 @@ from penstock.cli.signals import ends_by_signal
 from penstock.cli.stack_view import Lines, how_to_reach, how_to_use_s3, live_table, near, parts_table, shown_download
 from penstock.config import Settings
 from penstock.local.control import refuse_running
-from penstock.local.files import make_directory
+from penstock.local.files import make_private_directory
 from penstock.local.jars import JarCache
 from penstock.local.parts import files_needed
 from penstock.local.stack import Stack, StackOptions, addresses_in
@@ -76,7 +76,7 @@ def fetch_jars(options: StackOptions, chosen: Settings) -> None:
 
 
 def _spawn_again(logs: Path) -> subprocess.Popen[bytes]:
-    make_directory(logs)
+    make_private_directory(logs)
     words = [word for word in sys.argv[1:] if word != "--detach"]
     with (logs / "up.log").open("wb") as said, (logs / "up.err").open("wb") as errors:
         return subprocess.Popen(

