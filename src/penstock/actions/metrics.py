@@ -8,7 +8,7 @@ from itertools import accumulate
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from penstock.actions.tally import BUCKETS, Counts, Histogram
+from penstock.actions.tally import BUCKETS, Counts, Histogram, label_of
 from penstock.actions.vitals import Vitals
 
 Readings = Callable[[], Iterable[Vitals]]
@@ -48,11 +48,12 @@ class ActionMetrics(Collector):
 
 
 def _added_up(vitals: Iterable[Vitals]) -> dict[tuple[str, str], Counts]:
-    found: dict[tuple[str, str], Counts] = {}
+    found: dict[str, dict[str, Counts]] = {}
     for each in vitals:
+        types = found.setdefault(each.pipeline, {})
         for event_type, counts in list(each.counts.items()):
-            found.setdefault((each.pipeline, event_type), Counts()).add(counts)
-    return found
+            types.setdefault(label_of(event_type, types), Counts()).add(counts)
+    return {(pipeline, event_type): counts for pipeline, types in found.items() for event_type, counts in types.items()}
 
 
 def _counter(name: str, text: str, counts: dict[tuple[str, str], Counts]) -> Metric:

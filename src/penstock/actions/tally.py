@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from threading import Lock
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 OTHER_TYPES = "other"
 
-_MAX_TYPES = 100
+_MAX_TYPES, _MAX_LENGTH = 100, 100
 
 
 @dataclass(slots=True)
@@ -113,8 +113,15 @@ class Tally:
 
     def _new(self, event_type: str) -> Counts:
         """The counts of a type; names of types come from outside, so there is a limit to them."""
-        known = event_type in self.by_type or len(self.by_type) < _MAX_TYPES
-        return self.by_type.setdefault(event_type if known else OTHER_TYPES, Counts())
+        return self.by_type.setdefault(label_of(event_type, self.by_type), Counts())
+
+
+def label_of(event_type: str, known: Collection[str]) -> str:
+    """The label under which a type is counted. Types come from events, so their number and length are limited."""
+    if event_type in known:
+        return event_type
+    is_name = len(event_type) <= _MAX_LENGTH and event_type.isprintable()
+    return event_type if is_name and len(known) < _MAX_TYPES else OTHER_TYPES
 
 
 def total(counts: Iterable[Counts]) -> Counts:

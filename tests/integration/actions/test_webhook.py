@@ -6,16 +6,19 @@ import contextlib
 import hashlib
 import hmac
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from penstock.actions.builtin import webhook_address
 from penstock.actions.builtin.webhook import Webhook, WebhookConfig
 from penstock.actions.builtin.webhook_http import retry_after
 from penstock.errors import TargetRefused, TargetUnavailable, UsageError
@@ -103,7 +106,7 @@ def test_a_teams_message_is_an_adaptive_card(receiver: Receiver) -> None:
     card = body["attachments"][0]["content"]
     assert body["type"] == "message"
     assert card["type"] == "AdaptiveCard"
-    assert card["body"][0]["text"] == r"**TAG** \[click\]\(http://evil\)"
+    assert card["body"][0]["text"] == "**TAG** \\[click\\]\\(http\u2060:\u2060//evil\\)"
 
 
 def test_a_message_without_a_template_shows_the_event_and_is_cut(receiver: Receiver) -> None:
@@ -185,6 +188,8 @@ def test_a_huge_answer_is_not_read_to_its_end(receiver: Receiver) -> None:
         ({"url": "ftp://x"}, "url"),
         ({"url": "http://169.254.169.254/latest"}, "url"),
         ({"url": "http://[::ffff:169.254.169.254]/"}, "url"),
+        ({"url": "http://[64:ff9b::a9fe:a9fe]/"}, "url"),
+        ({"url": "http://[fd00:ec2::254]/"}, "url"),
         ({"url": "http://x", "format": "xml"}, "format"),
         ({"url": "http://x", "headers": {"Host": "y"}}, "headers"),
         ({"url": "http://x", "headers": {"a b": "y"}}, "headers"),
@@ -220,6 +225,20 @@ def test_the_name_of_a_pipeline_fits_into_a_header(receiver: Receiver) -> None:
 def test_a_name_that_stands_for_a_forbidden_address_is_refused() -> None:
     with pytest.raises(UsageError, match=r"169\.254\.169\.254"):
         Webhook.create({"url": "http://2852039166/latest"}, context())
+
+
+def test_each_connection_is_checked_before_anything_is_sent(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that was harmless at the start may resolve to another address later."""
+    monkeypatch.setattr(webhook_address, "_SECRETS_OF_MACHINES", {ip_address("127.0.0.1")})
+    action = Webhook.create({"url": receiver.url.replace("127.0.0.1", "receiver.test"), "timeout": 2}, context())
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _host, *more, **given: resolve("127.0.0.1", *more, **given))
+    with pytest.raises(TargetRefused, match=r"127\.0\.0\.1, which is no address for a webhook"):
+        action.act(EVENT)
+    action.close()
+    assert receiver.requests == []
 
 
 def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:

@@ -10,6 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock.actions.health import health, serve_health
+from penstock.actions.metrics import ActionMetrics
 from penstock.actions.tally import Tally
 from penstock.actions.vitals import InWork, Vitals
 from penstock.errors import PortInUse, UsageError
@@ -103,3 +104,21 @@ def test_a_heartbeat_is_plain_data() -> None:
     data = vitals(lag={PLACE: 7}, position={PLACE: Offset(3)}).as_data(NOW)
     told = json.loads(json.dumps(data))
     assert (told["pipeline"], told["kind"], told["lag"], told["position"]) == ("p", "action", 7, {"t": {"0": 3}})
+
+
+def test_types_of_events_cannot_grow_the_metrics_without_bound() -> None:
+    tallies = [Tally(), Tally()]
+    for number in range(1000):
+        for worker, tally in enumerate(tallies):
+            tally.filtered(f"type-{worker}-{number}")
+    for name in ("x" * 101, "a\u001b[31m", "b\nc"):
+        fresh = Tally()
+        fresh.filtered(name)
+        assert list(fresh.by_type) == ["other"]
+    everything = (
+        Vitals("p", 0, "running", NOW, counts=tallies[0].by_type),
+        Vitals("p", 1, "running", NOW, counts=tallies[1].by_type),
+    )
+    received = next(iter(ActionMetrics(lambda: everything).collect()))
+    assert len(received.samples) <= 101
+    assert sum(sample.value for sample in received.samples) == 2000

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import socket
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 
+from penstock.actions.builtin.webhook_address import address_problem
 from penstock.errors import TargetRefused, TargetUnavailable, UsageError
 
 _TRY_AGAIN = frozenset({408, 425, 429})
@@ -24,6 +25,7 @@ _MAX_ANSWER = 64 * 1024
 _SHOWN_ANSWER = 200
 _CONNECT_SECONDS = 5.0
 _MAX_PAUSE = 3600.0
+_ADDRESS_HINT = "name the receiver's own"
 
 
 def check_url(url: str) -> None:
@@ -34,18 +36,8 @@ def check_url(url: str) -> None:
         raise ValueError("not a URL") from None
     if parts.scheme not in {"http", "https"} or not parts.host:
         raise ValueError("not an http or https URL")
-    _refuse_link_local(parts.host, [parts.host])
-
-
-def _refuse_link_local(host: str, addresses: Iterable[str]) -> None:
-    for text in addresses:
-        try:
-            address = ipaddress.ip_address(text)
-        except ValueError:
-            continue
-        address = getattr(address, "ipv4_mapped", None) or address
-        if address.is_link_local or address.is_multicast or address.is_unspecified:
-            raise UsageError(f"{host} is {address}, which is no address for a webhook", hint="name the receiver's own")
+    if problem := address_problem(parts.host):
+        raise ValueError(problem)
 
 
 def _resolved(host: str) -> set[str]:
@@ -76,7 +68,9 @@ class WebhookHttp:
         self._method = method
         self._url = url
         self._shown = shown(url)
-        _refuse_link_local(self._shown, _resolved(httpx.URL(url).host))
+        for address in _resolved(httpx.URL(url).host):
+            if problem := address_problem(address):
+                raise UsageError(f"{self._shown} is {problem}", hint=_ADDRESS_HINT)
         self._timeout = timeout
         self._client = httpx.Client(
             headers={"Content-Type": "application/json", "User-Agent": "penstock", **headers},
@@ -91,7 +85,10 @@ class WebhookHttp:
         """Send, and return when the answer is a 2xx; TargetUnavailable or TargetRefused says what else it was."""
         deadline = time.monotonic() + self._timeout
         try:
-            with self._client.stream(self._method, self._url, content=body, headers=headers) as response:
+            checked = {"trace": self._check_connection}
+            with self._client.stream(
+                self._method, self._url, content=body, headers=headers, extensions=checked
+            ) as response:
                 answer = _limited(response, deadline)
         except httpx.LocalProtocolError:
             # Its text quotes the header, which may be a secret.
@@ -107,6 +104,17 @@ class WebhookHttp:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def _check_connection(self, event: str, info: Mapping[str, Any]) -> None:
+        """Close a new connection to an address that is none for a webhook, before anything is sent.
+
+        A name may resolve to another address at each connection.
+        """
+        if event == "connection.connect_tcp.complete":
+            stream = info["return_value"]
+            if problem := address_problem(str(stream.get_extra_info("server_addr")[0])):
+                stream.close()
+                raise TargetRefused(f"{self._shown} is {problem}", hint=_ADDRESS_HINT)
 
     def _failure(self, response: httpx.Response, answer: bytes) -> TargetRefused | TargetUnavailable:
         status = response.status_code

@@ -18,6 +18,14 @@ MAX_MESSAGE = 3000
 
 DEFAULT_TEXT = "{{ event_type }}: {{ event }}"
 
+_LINK = re.compile(
+    r"\b(?:[a-z][a-z0-9+.-]*:(?=//)|(?:https?|ftp|file|mailto|tel|sms|data|javascript|slack|msteams):|www\.)\S*"
+    r"|\b(?:[\w-]+\.)+[a-z]{2,}(?=[/:?#])\S*",
+    re.IGNORECASE,
+)
+_BREAK = "\u2060"
+"""A word joiner: it is not seen, and no client takes the text around it for a link."""
+
 _SLACK_WORDS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MARKDOWN = re.compile(r"([\\\[\]()*_`<>#!])")
 
@@ -50,11 +58,16 @@ def _teams(text: str) -> dict[str, Any]:
 
 
 def _slack_escaped(text: str) -> str:
-    return "".join(_SLACK_WORDS.get(character, character) for character in text)
+    return "".join(_SLACK_WORDS.get(character, character) for character in _without_links(text))
 
 
 def _markdown_escaped(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", text)
+    return _MARKDOWN.sub(r"\\\1", _without_links(text))
+
+
+def _without_links(text: str) -> str:
+    """The text with its URLs broken: Slack and Teams make links of what looks like one, without any markup."""
+    return _LINK.sub(lambda link: re.sub(r"[:.]", rf"{_BREAK}\g<0>{_BREAK}", link[0]), text)
 
 
 def _cut(text: str) -> str:
