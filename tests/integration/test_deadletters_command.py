@@ -15,6 +15,7 @@ from penstock.deadletters.replay import _NAME
 from penstock.errors import KafkaRefused
 from penstock.events.dead_letter import dead_letter_headers
 from penstock.events.record import ConsumerRecord
+from penstock.kafka.heartbeat import Heartbeats
 from penstock.kafka.producer import Producer
 from penstock.kafka.span import find_span, read_span
 from penstock.kafka.topics import ensure_topic
@@ -121,6 +122,31 @@ def test_letters_go_back_once_and_again_only_on_purpose(
     assert run_command(*words, "--again", "--yes").lines[-1] == "replayed 3 letters"
     assert len(held(settings, topic)) == 6
     assert "replayed 2 times, last" in " ".join(run_command("deadletters", "show", f"{box}/0/0").lines)
+
+
+def test_a_letter_is_not_sent_to_a_topic_that_its_pipeline_does_not_read(
+    settings: Settings, topic: str, run_command: RunCommand
+) -> None:
+    box = f"{topic}.own.dead"
+    for name in (box, topic, f"{topic}.payroll"):
+        ensure_topic(settings, name, partitions=1)
+    with Producer(box, serializer=bytes, settings=settings) as producer:
+        for target in (topic, f"{topic}.payroll"):
+            headers = dead_letter_headers(
+                [], code="x", message="", pipeline=f"p-{topic}", failed_at=datetime.now(UTC), origin=f"{target}/0/1"
+            )
+            producer.send(b"1", headers=headers)
+    words = ("deadletters", "replay", "--letters", box, "--yes")
+    refused = run_command(*words).lines
+    assert refused == [
+        f"1 letter left out, their pipeline is not known to read {name}; --topic {name} sends them"
+        for name in (topic, f"{topic}.payroll")
+    ]
+    with closing(Heartbeats(settings)) as heartbeats:
+        heartbeats.send("q", {"pipeline": f"p-{topic}", "position": {topic: {"0": 5}}})
+    assert run_command(*words).lines[-1] == "replayed 1 letter"
+    assert (len(held(settings, topic)), held(settings, f"{topic}.payroll")) == (1, [])
+    assert run_command(*words, "--topic", f"{topic}.payroll").lines[-1] == "replayed 1 letter"
 
 
 def test_repaired_letters_are_replayed_from_a_file(

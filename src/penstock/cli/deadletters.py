@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -20,8 +20,9 @@ from penstock.deadletters.counts import Group, count_letters
 from penstock.deadletters.letter import place_given
 from penstock.deadletters.lines import letter_json, read_file
 from penstock.deadletters.marks import read_marks
-from penstock.deadletters.replay import Order, Tally, plan_replay
+from penstock.deadletters.replay import Letters, Order, Tally, plan_replay
 from penstock.deadletters.replay import replay as send_back
+from penstock.deadletters.targets import find_targets
 from penstock.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, help="Dead letters: count and show what was refused, replay it after a fix.")
@@ -120,18 +121,25 @@ def replay(
     key_field: Annotated[
         str | None, typer.Option(metavar="FIELD", help="The field of a JSON value that is the key where there is none.")
     ] = None,
+    any_topic: Annotated[
+        bool, typer.Option("--any-topic", help="Also to topics that a letter's pipeline is not known to read.")
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Also those that were replayed before.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be sent.")] = False,
     yes: YesOption = False,
 ) -> None:
     """Send letters back to the topics that they were meant for, each once.
 
+    A letter goes only to a topic that its pipeline reads, as its heartbeats or the name of the dead-letter topic say,
+    or that you name with --topic.
+
     What was replayed is remembered in the topic penstock.replays, in one transaction with the replay itself.
 
     Example: penstock deadletters replay --pipeline events --code record.transform
     """
     chosen, wanted = settings(), _wanted(place, pipeline, code, topic, since)
-    order = replace(_order(chosen, wanted, letters, file), to=to, again=again, key_field=key_field)
+    targets = find_targets(chosen, named=[topic] if topic else [], any_topic=any_topic or to is not None)
+    order = Order(_meant(chosen, wanted, letters, file), targets, to=to, again=again, key_field=key_field)
     plan = plan_replay(chosen, order)
     _tell(plan, "would be sent" if dry_run else "to send")
     if dry_run or not plan.total:
@@ -143,12 +151,12 @@ def replay(
     out.print(f"replayed {counted(done.total, 'letter')}")
 
 
-def _order(chosen: Settings, wanted: Wanted, boxes: list[str], file: Path | None) -> Order:
+def _meant(chosen: Settings, wanted: Wanted, boxes: list[str], file: Path | None) -> Letters:
     """The letters meant are always the same: those that come while a replay is made ready are not part of it."""
     if file is not None:
-        return Order(lambda: filter(wanted.matches, read_file(file)))
+        return lambda: filter(wanted.matches, read_file(file))
     span = find_letters(chosen, find_topics(chosen, boxes), wanted)
-    return Order(lambda: read_letters(chosen, span, wanted))
+    return lambda: read_letters(chosen, span, wanted)
 
 
 def _tell(plan: Tally, what: str) -> None:
@@ -158,7 +166,10 @@ def _tell(plan: Tally, what: str) -> None:
         out.print(f"{counted(plan.before, 'letter')} left out, replayed before; [bold]--again[/] sends them once more")
     if plan.same:
         out.print(f"{counted(plan.same, 'letter')} left out, of the same records as others")
-    if not plan.total and not plan.before:
+    for topic, count in sorted(plan.refused.items()):
+        reason = f"their pipeline is not known to read {text(topic)}"
+        out.print(f"{counted(count, 'letter')} left out, {reason}; [bold]--topic {text(topic)}[/] sends them")
+    if not plan.total and not plan.before and not plan.refused:
         out.print("no letters are meant; [bold]penstock deadletters list[/] shows what is there")
 
 

@@ -18,6 +18,7 @@ from itertools import islice
 from penstock.config import Settings
 from penstock.deadletters.letter import DeadLetter
 from penstock.deadletters.marks import Marks, prepare_marks, read_marks
+from penstock.deadletters.targets import Targets
 from penstock.events.dead_letter import told_time
 from penstock.events.record import Origin
 from penstock.kafka.admin import Admin
@@ -37,13 +38,19 @@ Letters = Callable[[], Iterator[DeadLetter]]
 class Order:
     """What is wanted: the letters, the topic that they go to (else each its own), and whether once more.
 
-    `key_field` names the field of a JSON value that is the key of a letter without one.
+    `targets` says which topics of their own letters may go to. `key_field` names the field of a JSON value that is the
+    key of a letter without one.
     """
 
     letters: Letters
+    targets: Targets = field(default_factory=Targets)
     to: str | None = None
     again: bool = False
     key_field: str | None = None
+
+    def allows(self, letter: DeadLetter) -> bool:
+        """Whether a letter may go where it is to go."""
+        return self.to is not None or self.targets.allow(letter)
 
     def target(self, letter: DeadLetter) -> str:
         """The topic that a letter goes to."""
@@ -54,12 +61,14 @@ class Order:
 class Tally:
     """How many letters go, or went, to each topic, and how many were left out.
 
-    `before` counts those whose record was replayed before, `same` those whose record goes with another letter.
+    `before` counts those whose record was replayed before, `same` those whose record goes with another letter, and
+    `refused` those that name a topic which their pipeline is not known to read.
     """
 
     sent: Counter[str] = field(default_factory=Counter)
     before: int = 0
     same: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
     records: set[Origin] = field(default_factory=set, repr=False)
 
     @property
@@ -116,6 +125,9 @@ def _key(value: bytes | None, field: str | None) -> bytes | None:
 
 def _count(tally: Tally, letter: DeadLetter, order: Order, marks: Marks) -> bool:
     """Whether a letter is to be sent."""
+    if not order.allows(letter):
+        tally.refused[order.target(letter)] += 1
+        return False
     if marks.of(letter) is not None and not order.again:
         tally.before += 1
         return False
