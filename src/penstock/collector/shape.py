@@ -19,9 +19,9 @@ from msgspec import UNSET, Meta, UnsetType
 from penstock.collector.ids import MAX_ID_LENGTH
 from penstock.collector.plain_types import RICH, plain_type
 from penstock.errors import RecordInvalid
-from penstock.schemas.avro.misfit import Misfit, first_misfit
+from penstock.schemas.avro.misfit import Misfit, find_misfit
 from penstock.schemas.avro.model import Field, RecordType
-from penstock.schemas.from_json import from_json, parse_json
+from penstock.schemas.from_json import parse_json, read_checked
 
 Event = Any
 """One event as msgspec decoded it: a Struct made for the schema, which no type can name beforehand."""
@@ -122,7 +122,8 @@ class EventShape:
         """The event, if its fields of richer types fit."""
         for attribute, field in self._rich:
             value = getattr(event, attribute)
-            misfit = first_misfit(from_json(value, field.type), field.type, field.name)
+            read, checked = read_checked(value, field.type)
+            misfit = find_misfit(read, field.type, checked, field.name)
             if misfit and not (field.has_default and value == field.default):
                 raise _invalid(misfit)
         return event
@@ -132,7 +133,8 @@ class EventShape:
         if not isinstance(value, dict):
             raise RecordInvalid(f"{text.decode():.60} is not a JSON object, as an event must be")
         self._leave_out_what_the_schema_does_not_say(value)
-        misfit = first_misfit(from_json(value, self._record), self._record)
+        read, checked = read_checked(value, self._record)
+        misfit = find_misfit(read, self._record, checked)
         if misfit:
             raise _invalid(misfit)
         return self._untyped.decode(text)

@@ -17,13 +17,12 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from itertools import chain
 from typing import Any
 
 import msgspec
 
 from penstock.errors import RecordInvalid
-from penstock.schemas.avro.misfit import first_misfit
+from penstock.schemas.avro.fits import MAX_DEPTH, Fits, count_values
 from penstock.schemas.avro.model import (
     ArrayType,
     FixedType,
@@ -34,6 +33,11 @@ from penstock.schemas.avro.model import (
     UnionType,
     type_name,
 )
+
+Json = Any
+
+_FORMS = 3
+"""How many values the reading of one makes: a date, say, and a union's tuple."""
 
 _exact = msgspec.json.Decoder(float_hook=Decimal)
 
@@ -51,42 +55,72 @@ def parse_json(text: bytes) -> object:
 
 def from_json(value: object, avro_type: Type) -> object:
     """The value with what JSON cannot express put into the form that the codec takes."""
+    return read_checked(value, avro_type)[0]
+
+
+def read_checked(value: object, avro_type: Type) -> tuple[object, Fits]:
+    """As `from_json`, together with what has been found out about the value, for `find_misfit`."""
+    size = count_values(value)
+    if size is None:
+        raise RecordInvalid("the record is nested too deeply", hint=f"nest at most {MAX_DEPTH} levels")
+    reading = _Reading(Fits(size * _FORMS))
     try:
-        return _read(value, avro_type)
+        return reading.read(value, avro_type), reading.checked
     except RecursionError as error:
         raise RecordInvalid("the record is nested too deeply") from error
 
 
-def _read(value: Any, avro_type: Type) -> object:  # noqa: ANN401 - JSON may hold anything
-    match avro_type:
-        case RecordType(fields=fields) if isinstance(value, dict):
-            types = {field.name: field.type for field in fields}
-            return {name: _read(item, types[name]) if name in types else item for name, item in value.items()}
-        case ArrayType(items=items) if isinstance(value, list):
-            return [_read(item, items) for item in value]
-        case MapType(values=values) if isinstance(value, dict):
-            return {name: _read(item, values) for name, item in value.items()}
-        case UnionType():
-            return _read_union(value, avro_type)
-        case Primitive() | FixedType():
+class _Reading:
+    """Reads each pair of a value and a type once: values that fit no branch of a union are read for each of them."""
+
+    def __init__(self, checked: Fits) -> None:
+        self.checked = checked
+        self._known: dict[tuple[int, Type], object] = {}
+
+    def read(self, value: Json, avro_type: Type) -> object:
+        if isinstance(avro_type, Primitive | FixedType):
             return _read_leaf(value, avro_type)
-        case _:
-            return _plain(value)
+        if not isinstance(value, dict | list):
+            return self._read_union(value, avro_type) if isinstance(avro_type, UnionType) else _plain(value)
+        pair = (id(value), avro_type)
+        if pair not in self._known:
+            self.checked.step()
+            self._known[pair] = self._read(value, avro_type)
+        return self._known[pair]
+
+    def _read(self, value: Json, avro_type: Type) -> object:
+        match avro_type:
+            case RecordType(fields=fields) if isinstance(value, dict):
+                types = {field.name: field.type for field in fields}
+                return {name: self.read(item, types[name]) if name in types else item for name, item in value.items()}
+            case ArrayType(items=items) if isinstance(value, list):
+                return [self.read(item, items) for item in value]
+            case MapType(values=values) if isinstance(value, dict):
+                return {name: self.read(item, values) for name, item in value.items()}
+            case UnionType():
+                return self._read_union(value, avro_type)
+            case _:
+                return value
+
+    def _read_union(self, value: Json, union: UnionType) -> object:
+        """Text stays text where a branch takes it so; only then is it a date, bytes, or a named branch."""
+        plain = _plain(value)
+        if self.checked.fits(plain, union):
+            return plain
+        for branch in union.branches:
+            attempt = self.read(value, branch)
+            if attempt is not plain and self.checked.fits(attempt, union):
+                return attempt
+        for branch in union.branches:
+            name = type_name(branch)
+            if isinstance(value, dict) and value.keys() == {name}:
+                inner = self.read(value[name], branch)
+                if self.checked.fits(inner, branch):
+                    return name, inner
+        return plain
 
 
-def _read_union(value: Any, union: UnionType) -> object:  # noqa: ANN401 - as above
-    """Text stays text where a branch takes it so; only then is it read as a date, as bytes, or as a named branch."""
-    names = {type_name(branch): branch for branch in union.branches}
-    named = [name for name in names if isinstance(value, dict) and value.keys() == {name}]
-    attempts = chain(
-        [_plain(value)],
-        (_read(value, branch) for branch in union.branches),
-        ((name, _read(value[name], names[name])) for name in named),
-    )
-    return next((attempt for attempt in attempts if first_misfit(attempt, union) is None), _plain(value))
-
-
-def _read_leaf(value: Any, avro_type: Primitive | FixedType) -> object:  # noqa: ANN401 - as above
+def _read_leaf(value: Json, avro_type: Primitive | FixedType) -> object:
     base = "bytes" if isinstance(avro_type, FixedType) else avro_type.name
     convert = _CONVERT.get(avro_type.logical.name if avro_type.logical else base, _plain)
     try:

@@ -11,10 +11,11 @@ from fastavro.read import SchemaResolutionError
 from penstock.errors import RecordInvalid, RecordUndecodable
 from penstock.schemas.avro.compiled import UNSURE, compile_writer
 from penstock.schemas.avro.fast import READ_FAILURES, READ_OPTIONS, read_data
-from penstock.schemas.avro.misfit import first_misfit
+from penstock.schemas.avro.fits import Fits, count_values
+from penstock.schemas.avro.misfit import find_misfit, too_deep
 from penstock.schemas.avro.misreading import Roles, misreadings
 from penstock.schemas.avro.model import RecordType, Type, every_type
-from penstock.schemas.avro.plain import WRITE_FAILURES, write_plainly
+from penstock.schemas.avro.plain import WRITE_FAILURES, with_branches, write_plainly
 from penstock.schemas.avro.prepared import prepare
 from penstock.schemas.avro.resolution import prepare_reader
 from penstock.schemas.avro.skim import Unreadable, needs_skim, skim
@@ -40,11 +41,13 @@ def writer(root: Type, header: bytes) -> Callable[[object], bytes]:
 
 
 def _write_closely(value: object, root: Type) -> bytes:
-    misfit = first_misfit(value, root)
+    size = count_values(value)
+    checked = Fits(size or 0)
+    misfit = too_deep() if size is None else find_misfit(value, root, checked)
     if misfit:
         raise RecordInvalid(str(misfit), hint=misfit.hint, field=misfit.path)
     try:
-        return write_plainly(value, root)
+        return write_plainly(with_branches(value, root, checked), root)
     except WRITE_FAILURES as error:
         raise RecordInvalid(f"the record cannot be written: {error}") from error
 

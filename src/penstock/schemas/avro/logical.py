@@ -85,12 +85,12 @@ def _decimal_misfit(value: object, logical: Logical) -> str | None:
         return "is not a Decimal"
     if not value.is_finite():
         return "is not a finite number"
-    _sign, digits, exponent = value.as_tuple()
-    unscaled_zeros = int(exponent) + logical.scale
-    if unscaled_zeros < 0:
-        return f"has more than {logical.scale} digits after the point"
-    fits = len(digits) + unscaled_zeros <= logical.precision or not value
-    return None if fits else f"has more than {logical.precision} digits"
+    # `adjusted` is the exponent of the first digit: an exponent of millions is refused before anything grows with it.
+    if value.adjusted() + logical.scale >= logical.precision:
+        return f"has more than {logical.precision} digits"
+    exponent = value.as_tuple().exponent
+    fits = isinstance(exponent, int) and exponent + logical.scale >= 0
+    return None if fits else f"has more than {logical.scale} digits after the point"
 
 
 _MISFITS: dict[str, Callable[[object], str | None]] = {

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.schemas.avro.fits import MAX_DEPTH
 from penstock.schemas.avro.logical import Logical, logical_misfit
-from penstock.schemas.avro.misfit import MAX_DEPTH
 from penstock.schemas.avro.model import (
     ArrayType,
     EnumType,

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from penstock.config.suggest import did_you_mean
 
 _SHOWN = 60
+_SHOWN_ITEMS = 20
+_SHOWN_LEVELS = 10
+_SHOWN_BITS = 10_000
 
 
 def shown(value: object) -> str:
-    """A value as messages show it, cut when long."""
-    text = repr(value)
+    """A value as messages show it, cut when long; a huge value takes no longer than a short one."""
+    text = _text(value, _SHOWN_LEVELS)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _text(value: object, levels: int) -> str:
+    match value:
+        case str() | bytes() | bytearray():
+            return repr(value[: _SHOWN + 1])
+        case bool() | int():
+            return repr(value) if value.bit_length() <= _SHOWN_BITS else f"a number of {value.bit_length()} bits"
+        case Mapping() | list() | tuple() if levels == 0:
+            return "..."
+        case Mapping():
+            items = islice(value.items(), _SHOWN_ITEMS)
+            inside = ", ".join(f"{_text(key, 0)}: {_text(item, levels - 1)}" for key, item in items)
+            return f"{{{inside}}}"
+        case list() | tuple():
+            inside = ", ".join(_text(item, levels - 1) for item in value[:_SHOWN_ITEMS])
+            return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+        case _:
+            return repr(value)
 
 
 def meant(name: str, known: Iterable[str]) -> str:

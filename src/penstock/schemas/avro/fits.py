@@ -1,0 +1,164 @@
+"""Whether a value fits a type, and which branch of a union takes it: in linear time, whatever was sent.
+
+A value that fits no branch is compared with each of them, and so are the values in it. Answers are therefore
+remembered for each pair of a value and a type, and the work for one record has a limit.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.errors import RecordInvalid
+from penstock.schemas.avro.model import ArrayType, MapType, Primitive, RecordType, Type, UnionType, type_name
+from penstock.schemas.avro.scalars import scalar_misfit, string_misfit
+
+MAX_DEPTH = 200
+
+_FREE_STEPS = 5_000
+_STEPS_PER_VALUE = 100
+_PAIR = 2
+
+Value = Any
+
+
+def count_values(value: Value) -> int | None:
+    """Return the number of values inside a value, or None if it is nested deeper than `MAX_DEPTH` or holds itself."""
+    layer, count = [value], 1
+    for _ in range(MAX_DEPTH):
+        inner: dict[int, Value] = {}
+        for item in layer:
+            inside = item.values() if isinstance(item, Mapping) else item if isinstance(item, list | tuple) else ()
+            inner.update((id(child), child) for child in inside)
+            count += len(inside)
+        if not inner:
+            return count
+        layer = list(inner.values())
+    return None
+
+
+class Fits:
+    """Answers for the values of one record, which must stay as they are meanwhile.
+
+    Raises RecordInvalid once a record of `size` values takes more steps than any reasonable schema needs.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._steps = _FREE_STEPS + _STEPS_PER_VALUE * size
+        self._known: dict[tuple[int, Type], bool] = {}
+        self._branches: dict[tuple[int, Type], int | None] = {}
+
+    def fits(self, value: Value, avro_type: Type) -> bool:
+        """Return whether the value fits the type."""
+        if not isinstance(avro_type, ArrayType | MapType | RecordType | UnionType):
+            return scalar_misfit(value, avro_type) is None
+        if isinstance(avro_type, UnionType):
+            return self._fits_union(value, avro_type)
+        if not isinstance(value, Mapping | list | tuple):
+            return False
+        pair = (id(value), avro_type)
+        known = self._known.get(pair)
+        if known is None:
+            self.step()
+            known = self._known[pair] = self._fits_container(value, avro_type)
+        return known
+
+    def branch(self, value: Value, union: UnionType) -> int | None:
+        """Return the index of the branch that takes a value, or None if there is none or it is not clear.
+
+        As fastavro does, it prefers an array or a map to a record, double to float, and otherwise the first branch.
+        """
+        if not isinstance(value, Mapping | list | tuple):
+            return self._branch(value, union)
+        pair = (id(value), union)
+        if pair not in self._branches:
+            self.step()
+            self._branches[pair] = self._branch(value, union)
+        return self._branches[pair]
+
+    def fitting(self, value: Value, union: UnionType) -> list[int]:
+        """Return the indexes of all branches that the value fits."""
+        return [index for index, branch in enumerate(union.branches) if self.fits(value, branch)]
+
+    def step(self) -> None:
+        """Count one step of work."""
+        self._steps -= 1
+        if self._steps < 0:
+            raise RecordInvalid(
+                "the record cannot be checked: too many of its values could belong to several branches of a union",
+                hint="name the branches, or use unions whose records have different fields",
+            )
+
+    def _fits_container(self, value: Value, avro_type: ArrayType | MapType | RecordType) -> bool:
+        match avro_type:
+            case ArrayType(items):
+                return isinstance(value, list | tuple) and all(self.fits(item, items) for item in value)
+            case MapType(values):
+                return isinstance(value, Mapping) and all(
+                    string_misfit(key) is None and self.fits(item, values) for key, item in value.items()
+                )
+            case RecordType():
+                return isinstance(value, Mapping) and self._fits_record(value, avro_type)
+
+    def _fits_record(self, value: Mapping[Any, Value], record: RecordType) -> bool:
+        present = 0
+        for field in record.fields:
+            if field.name in value:
+                present += 1
+                if not self.fits(value[field.name], field.type):
+                    return False
+            elif not field.has_default:
+                return False
+        return present == len(value)
+
+    def _fits_union(self, value: Value, union: UnionType) -> bool:
+        if isinstance(value, tuple):
+            index = named_branch(value, union)
+            return index is not None and self.fits(value[1], union.branches[index])
+        return self.branch(value, union) is not None
+
+    def _branch(self, value: Value, union: UnionType) -> int | None:
+        fitting = self.fitting(value, union)
+        if not fitting:
+            return None
+        index = _preferred(fitting, union)
+        is_changed = len(fitting) > 1 and _comes_back_changed(value, union.branches[index])
+        is_grabbed = any(_grabs(branch, value) for branch in union.branches[:index])
+        return None if is_changed or is_grabbed else index
+
+
+def named_branch(value: tuple[Value, ...], union: UnionType) -> int | None:
+    """Return the index of the branch that a tuple `(name, value)` names, or None if it names none."""
+    names = [type_name(branch) for branch in union.branches]
+    return names.index(value[0]) if len(value) == _PAIR and value[0] in names else None
+
+
+def _preferred(fitting: list[int], union: UnionType) -> int:
+    plain = [index for index in fitting if not isinstance(union.branches[index], RecordType)]
+    index = (plain or fitting)[0]
+    if type_name(union.branches[index]) == "float":
+        return next((other for other in plain if type_name(union.branches[other]) == "double"), index)
+    return index
+
+
+def _comes_back_changed(value: Value, branch: Type) -> bool:
+    """Whether a number or text becomes a date, time or UUID, or microseconds are lost."""
+    if not isinstance(branch, Primitive) or branch.logical is None:
+        return False
+    return isinstance(value, int | str) or (branch.logical.name.endswith("millis") and value.microsecond % 1000 > 0)
+
+
+def _grabs(branch: Type, value: Value) -> bool:
+    """Whether other writers of Avro would take a value for this branch, which it does not fit."""
+    if isinstance(branch, ArrayType):
+        return isinstance(value, bytes)
+    if not isinstance(branch, Primitive) or branch.logical is None:
+        return False
+    match branch.logical.name:
+        case "uuid":
+            return isinstance(value, str)
+        case "date":
+            return isinstance(value, str | dt.datetime)
+        case _:
+            return False

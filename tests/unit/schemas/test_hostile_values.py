@@ -1,0 +1,137 @@
+"""No value that a client sends may take more than moments, whether it fits its schema or not."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from penstock.collector.shape import EventShape
+from penstock.errors import RecordInvalid
+from penstock.schemas import AvroCodec, MemoryRegistry, Schema
+from penstock.schemas.avro.model import RecordType
+from tests.bounded import within
+
+SECONDS = 2
+PRICE = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
+FIXED_PRICE = {"type": "fixed", "name": "Price", "size": 5, "logicalType": "decimal", "precision": 10, "scale": 2}
+NODE = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
+
+
+def tree(levels: int) -> Any:
+    """Records nested in unions of two records that differ in their last level only."""
+    if levels == 0:
+        return ["null", "string"]
+    fields = [{"name": "a", "type": tree(levels - 1)}]
+    return ["null", {"type": "record", "name": f"R{levels}", "fields": fields}, {"type": "map", "values": "int"}]
+
+
+TWINS = {
+    "type": "record",
+    "name": "Left",
+    "fields": [
+        {
+            "name": "n",
+            "type": [
+                "null",
+                "Left",
+                {"type": "record", "name": "Right", "fields": [{"name": "n", "type": ["null", "Left", "Right"]}]},
+            ],
+        }
+    ],
+}
+
+
+def nested(name: str, levels: int, leaf: str) -> str:
+    return f'{{"{name}":' * levels + leaf + "}" * levels
+
+
+def event_schema(field_type: Any) -> Schema:
+    node = {"type": "record", "name": "E", "fields": [{"name": "x", "type": field_type}]}
+    return Schema.from_text(json.dumps(node))
+
+
+def decode_event(field_type: Any, text: str) -> str:
+    """What the collector says of an event."""
+    root = event_schema(field_type).type
+    assert isinstance(root, RecordType)
+    try:
+        EventShape(root).decode(f'{{"x":{text}}}'.encode())
+    except RecordInvalid as error:
+        return error.message
+    return "taken"
+
+
+def encode_value(field_type: Any, value: object) -> str:
+    """What the codec says of a record."""
+    try:
+        AvroCodec(MemoryRegistry()).encoder("s", event_schema(field_type))({"x": value})
+    except RecordInvalid as error:
+        return error.message
+    return "taken"
+
+
+@pytest.mark.parametrize("price", [PRICE, FIXED_PRICE, ["null", PRICE], ["null", "long", FIXED_PRICE]])
+@pytest.mark.parametrize(
+    "number",
+    ["1e999999999", "-1e999999999", "0e999999999", "1e-999999999", "0e-999999999", '"1e999999999"', "1e5000000"],
+)
+def test_a_number_with_a_huge_exponent_is_refused_at_once(price: Any, number: str) -> None:
+    assert "x" in within(SECONDS, decode_event, price, number)[:1]
+    message = within(SECONDS, encode_value, price, Decimal(number.strip('"')))
+    assert message.startswith("x: Decimal")
+
+
+@pytest.mark.parametrize("kind", ["int", "long", "double", "float", "string", ["null", "long", "string"]])
+def test_a_number_with_a_huge_exponent_is_refused_by_every_type(kind: Any) -> None:
+    assert within(SECONDS, decode_event, kind, "1e999999999") != "taken"
+    assert within(SECONDS, encode_value, kind, Decimal("1e999999999")) != "taken"
+    assert within(SECONDS, encode_value, kind, 10**20_000).startswith("x: ")
+
+
+@pytest.mark.parametrize("leaf", ["null", "5", '"x"', "1.5", '{"m":{}}'])
+@pytest.mark.parametrize(
+    ("field_type", "name"),
+    [(TWINS, "n"), (NODE, "next"), (tree(20), "a"), (["null", TWINS], "n"), (["null", NODE, "string"], "next")],
+)
+@pytest.mark.parametrize("levels", [20, 60, 150])
+def test_nested_values_take_moments_however_deep_the_one_stands_that_does_not_fit(
+    field_type: Any, name: str, leaf: str, levels: int
+) -> None:
+    within(SECONDS, decode_event, field_type, nested(name, levels, leaf))
+    within(SECONDS, encode_value, field_type, json.loads(nested(name, levels, leaf)))
+
+
+def test_wide_values_are_checked_in_linear_time() -> None:
+    many = ["null", {"type": "array", "items": ["null", "long", NODE, {"type": "map", "values": ["null", "long"]}]}]
+    items = ",".join(['{"a":1,"b":null}'] * 20_000)
+    assert within(SECONDS, decode_event, many, f"[{items}]") == "taken"
+    assert "x" in within(SECONDS, decode_event, many, f'[{items},"no"]')[:1]
+
+
+def test_a_value_too_long_to_show_is_refused_at_once() -> None:
+    long = "x" * 3_000_000
+    assert len(within(SECONDS, decode_event, "int", json.dumps(long))) < 200
+    assert len(within(SECONDS, decode_event, "int", json.dumps([long]))) < 200
+    enum = {"type": "enum", "name": "S", "symbols": [f"S{number}" for number in range(1000)]}
+    assert within(SECONDS, decode_event, enum, json.dumps(long)) != "taken"
+
+
+def test_many_unknown_fields_are_refused_at_once() -> None:
+    fields = [{"name": f"field_number_{number}", "type": ["null", "int"], "default": None} for number in range(500)]
+    root = Schema.from_text(json.dumps({"type": "record", "name": "E", "fields": fields})).type
+    assert isinstance(root, RecordType)
+    shape = EventShape(root)
+
+    def refuse_many() -> int:
+        refused = 0
+        for number in range(2_000):
+            try:
+                shape.decode(f'{{"field_numbre_{number}x":1}}'.encode())
+            except RecordInvalid:
+                refused += 1
+        return refused
+
+    assert within(2 * SECONDS, refuse_many) == 2_000
