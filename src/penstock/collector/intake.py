@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import time_ns
@@ -16,13 +17,19 @@ from penstock.collector.deadlines import Deadlines
 from penstock.collector.ids import key_from, new_ids
 from penstock.collector.keys import Keyring
 from penstock.collector.metrics import Metrics
-from penstock.collector.parse import JSON, Parsed, Rejected, parse_body
-from penstock.collector.refusals import Busy, NotJson, TooLarge
+from penstock.collector.parse import JSON, Parsed, Rejected, charge, parse_body
+from penstock.collector.refusals import Busy, NotJson, TooLarge, TooManyEvents
+from penstock.collector.shape import EventShape
 from penstock.collector.shipment import Arrival, Dispatch, Shipment
 from penstock.collector.topics import Topic
 from penstock.collector.window import Window
 from penstock.errors import BufferFull, RecordInvalid
 from penstock.kafka.acknowledged import AcknowledgedProducer
+
+_SURELY_QUICK = 64 * 1024
+"""Bytes whose events are decoded on the event loop: even a close look at each of them takes a fraction of a second."""
+
+_PARSERS = 2
 
 
 class Intake:
@@ -40,7 +47,9 @@ class Intake:
         self._metrics = metrics
         self._keyring = Keyring(settings, topics)
         self._reading, self._waiting = Deadlines(settings.read_within), Deadlines(settings.answer_within)
-        self._bodies = BodyReader(settings.max_body, self._reading, Memory(settings.buffer), asyncio.get_running_loop())
+        self._loop = asyncio.get_running_loop()
+        self._closely = ThreadPoolExecutor(_PARSERS, thread_name_prefix="penstock-parse")
+        self._bodies = BodyReader(settings.max_body, self._reading, Memory(settings.buffer), self._loop)
         self._dispatch = Dispatch(producer, self._waiting, window, settings.dead_letters)
 
     def tick(self) -> None:
@@ -58,8 +67,12 @@ class Intake:
         # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
         body = await self._bodies.read(headers, receive)
         try:
-            parsed = parse_body(body, headers.get(b"content-type", JSON), topic.shape, self._settings.max_events)
+            parsed = await self._parsed(body, headers.get(b"content-type", JSON), topic.shape)
+        except TooManyEvents as error:
+            client.count(error.events - 1)
+            raise
         except NotJson as error:
+            client.count(charge(body, self._settings.max_events) - 1)
             await self._keep(body, error, arrival)
             raise
         client.count(len(parsed.events) - 1)
@@ -74,6 +87,13 @@ class Intake:
         if counts.get("accepted") != len(results):
             self._count_reasons(results)
         return answer(results, counts, single=single)
+
+    async def _parsed(self, body: bytes, content_type: bytes, shape: EventShape) -> Parsed:
+        """Decode a body; a large one beside the event loop, since a close look at its events may take seconds."""
+        most = self._settings.max_events
+        if len(body) <= _SURELY_QUICK:
+            return parse_body(body, content_type, shape, most)
+        return await self._loop.run_in_executor(self._closely, parse_body, body, content_type, shape, most)
 
     async def _keep(self, body: bytes, error: NotJson, arrival: Arrival) -> None:
         """Keep a body that is not JSON among the dead letters, whole."""

@@ -90,6 +90,14 @@ class TooLarge(Refusal):
     status = 413
 
 
+class TooManyEvents(TooLarge):
+    """The body holds more events than are allowed; `events` is how many."""
+
+    def __init__(self, events: int, most: int) -> None:
+        super().__init__(f"the body holds more than {most:,} events", hint="send fewer events at once")
+        self.events = events
+
+
 class Unsupported(Refusal):
     """The content type or encoding is not one that is understood."""
 

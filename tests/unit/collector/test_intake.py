@@ -1,16 +1,21 @@
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from starlette.types import Message
 
 from penstock.collector.answers import Answer
-from penstock.collector.config import CollectorSettings
+from penstock.collector.body import Headers
+from penstock.collector.config import CollectorSettings, KeySettings
 from penstock.collector.intake import Intake
 from penstock.collector.metrics import Metrics
-from penstock.collector.refusals import Busy, TooLarge
+from penstock.collector.parse import Parsed, parse_body
+from penstock.collector.refusals import Busy, RateExceeded, Refusal, TooLarge
 from penstock.collector.shared_window import SharedWindow
 from penstock.collector.topics import load_topics
 from penstock.collector.window import EventKey, OwnWindow, Window
@@ -30,18 +35,19 @@ async def producer() -> AsyncIterator[AcknowledgedProducer]:
     await producer.close(0)
 
 
-def intake(producer: AcknowledgedProducer, window: Window) -> Intake:
-    settings = CollectorSettings(answer_within=0.05)
+def intake(producer: AcknowledgedProducer, window: Window, **more: Any) -> Intake:
+    settings = CollectorSettings(answer_within=0.05, **more)
     return Intake(settings, load_topics(settings), producer, Metrics(), window)
 
 
-async def answered(intake: Intake, events: object) -> Answer:
+async def answered(intake: Intake, events: object, headers: Headers | None = None) -> Answer:
     """Posts events, and ticks until the answer is there."""
+    body = events if isinstance(events, bytes) else json.dumps(events).encode()
 
     async def receive() -> Message:
-        return {"type": "http.request", "body": json.dumps(events).encode(), "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
-    taking = asyncio.create_task(intake.take("events", {}, "", receive))
+    taking = asyncio.create_task(intake.take("events", headers or {}, "", receive))
     while not taking.done():
         await asyncio.sleep(0.01)
         intake.tick()
@@ -90,3 +96,30 @@ async def test_ids_of_a_request_that_was_refused_half_way_are_free_again(
             await answered(taker, [{**EVENT, "event_id": name} for name in "ab"])
     assert producer.bytes_underway == 0
     assert SharedWindow(tmp_path, 60, 10).find(KEY) is None
+
+
+@pytest.mark.parametrize("body", [b"[" + b",".join([b"{}"] * 200) + b"]", b"[" + b"{}," * 200])
+async def test_a_refused_body_counts_against_the_rate_by_its_events(
+    producer: AcknowledgedProducer, body: bytes
+) -> None:
+    keys = [KeySettings(name="app", secret=SecretStr("s"), rate=50.0)]
+    taker = intake(producer, OwnWindow(60, 10), keys=keys, max_events=100)
+    with pytest.raises(Refusal):
+        await answered(taker, body, {b"x-api-key": b"s"})
+    with pytest.raises(RateExceeded):
+        await answered(taker, EVENT, {b"x-api-key": b"s"})
+
+
+async def test_the_event_loop_goes_on_while_a_large_body_is_looked_at(
+    producer: AcknowledgedProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def parse(*args: Any) -> Parsed:
+        threads.append(threading.current_thread())
+        return parse_body(*args)
+
+    monkeypatch.setattr("penstock.collector.intake.parse_body", parse)
+    taker = intake(producer, OwnWindow(60, 10))
+    assert (await answered(taker, [{**EVENT, "User_ID": 5}] * 2_000)).status == 422
+    assert threads != [threading.main_thread()]

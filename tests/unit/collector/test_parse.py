@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from penstock.collector.config import PRODUCT_EVENT
 from penstock.collector.parse import Rejected, parse_body
-from penstock.collector.refusals import NoEvents, NotJson, TooLarge, Unsupported
+from penstock.collector.refusals import NoEvents, NotJson, TooLarge, TooManyEvents, Unsupported
 from penstock.collector.shape import EventShape
 from penstock.schemas import Schema
 from penstock.schemas.avro.model import RecordType
+from tests.bounded import within
 
 ROOT = Schema.from_file(PRODUCT_EVENT).type
 assert isinstance(ROOT, RecordType)
@@ -114,3 +115,34 @@ def test_any_json_is_judged_event_by_event(events: list[dict[str, object]]) -> N
     ]
     if events:
         assert fits(body) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"[" + b",".join([b"{}"] * 1_000_000) + b"]", JSON),
+        (b"{}\n" * 1_000_000, LINES),
+        (b"{}" * 1_000_000, LINES),
+        (b"[" + b",".join([b"0"] * 2_000_000) + b"]", JSON),
+        (b"0\n" * 2_000_000, LINES),
+    ],
+)
+def test_events_are_counted_before_they_are_decoded(body: bytes, content_type: bytes) -> None:
+    tags = {"type": "array", "items": ["null", "string"]}
+    node = {"type": "record", "name": "E", "fields": [{"name": "tags", "type": tags, "default": []}]}
+    root = Schema.from_text(json.dumps(node)).type
+    assert isinstance(root, RecordType)
+    shape = EventShape(root)
+
+    def refused() -> int:
+        with pytest.raises(TooManyEvents) as caught:
+            parse_body(body, content_type, shape, 5_000)
+        return caught.value.events
+
+    assert within(3, refused) >= 1_000_000
+
+
+def test_braces_inside_events_are_no_events() -> None:
+    event = b'{"Event_Type": "{{{{", "Event_Version": "{", "User_ID": "u"}'
+    for body, content_type in ((b"[" + b",".join([event] * 100) + b"]", JSON), (event * 100, LINES)):
+        assert len(parse_body(body, content_type, SHAPE, 100).events) == 100
