@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test faults lint bench clean
@@ -12,7 +13,10 @@ help: ## show this list
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing Python packages into $(VENV) (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@sed -n '/^setuptools==/,/[^\\]$$/p' constraints.txt > $(VENV)/build.txt
+	@$(PIP) --require-hashes --requirement $(VENV)/build.txt
+	@$(PIP) --require-hashes --no-build-isolation --requirement constraints.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 demo: $(READY) ## the real systems on this machine, and events flowing through them

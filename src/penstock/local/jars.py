@@ -1,9 +1,13 @@
-"""The cache of downloaded files, shared by all projects: nothing enters it without the hash that the lock names."""
+"""The cache of downloaded files, shared by all projects.
+
+Nothing enters it without the hash that the lock names, and each version of the lock compares every file once.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,12 +15,14 @@ from pathlib import Path
 
 from penstock.config import Settings
 from penstock.errors import DiskFull, JarRefused
+from penstock.local.checked import Checked
 from penstock.local.files import make_directory
 from penstock.local.ivy import Source, retrieve, source_of
 from penstock.local.lock import LockedFile, files_of, shipped_lock
 from penstock.local.unpack import unpack
 
 _ROOM = 3
+_log = logging.getLogger(__name__)
 _MIB = 1024 * 1024
 
 OnProgress = Callable[[int, int], None]
@@ -30,6 +36,7 @@ class JarCache:
         self._root = root.absolute()
         self._source = source
         self._lock = lock or shipped_lock()
+        self._checked = Checked(self._root / "checked", self._lock)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> JarCache:
@@ -37,15 +44,16 @@ class JarCache:
         return cls(settings.cache, source_of(settings))
 
     def missing(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
-        """The files of these parts that are not here yet; the size tells, the hash was checked on the way in."""
+        """The files of these parts that are not here yet, by their size; `fetch` compares hashes."""
         return tuple(file for file in files_of(parts, self._lock) if not _is_here(self.path(file), file))
 
     def fetch(self, parts: Iterable[str], on_progress: OnProgress = lambda _done, _total: None) -> None:
         """Download what these parts miss and unpack their archives; another process that does the same is awaited."""
         wanted = set(parts)
-        if not self.missing(wanted) and not self._packed(wanted):
+        if not self._damaged(wanted) and not self.missing(wanted) and not self._packed(wanted):
             return
         with _exclusive(self._root / "fetch.lock"):
+            self._remove(self._damaged(wanted))
             if missing := self.missing(wanted):
                 self._download(missing, on_progress)
             for file in self._packed(wanted):
@@ -67,6 +75,20 @@ class JarCache:
         """The unpacked archive of a part that comes as one."""
         archive = next(file for file in files_of([part], self._lock) if file.coordinate.extension == "tar.gz")
         return self.unpacked(archive)
+
+    def _damaged(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
+        """The files here whose hash is another than the lock's, among those that were not compared with it yet."""
+        here = [file for file in files_of(parts, self._lock) if _is_here(self.path(file), file)]
+        unchecked = self._checked.missing(here)
+        damaged = tuple(file for file in unchecked if sha256_of(self.path(file)) != file.sha256)
+        self._checked.add(file for file in unchecked if file not in damaged)
+        return damaged
+
+    def _remove(self, damaged: Iterable[LockedFile]) -> None:
+        for file in damaged:
+            _log.warning("%s is not what the lock names; it is downloaded again", self.path(file))
+            shutil.rmtree(self.unpacked(file), ignore_errors=True)
+            self.path(file).unlink()
 
     def _packed(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
         archives = (file for file in files_of(parts, self._lock) if file.coordinate.extension == "tar.gz")
@@ -94,6 +116,7 @@ class JarCache:
         place = self.path(file)
         place.parent.mkdir(parents=True, exist_ok=True)
         arrived.replace(place)
+        self._checked.add([file])
 
 
 def sha256_of(path: Path) -> str:

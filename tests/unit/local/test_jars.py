@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import JarRefused
+from penstock.errors import JarRefused, JarUnavailable
 from penstock.local.ivy import Source, module_xml, proxy_options, settings_xml
 from penstock.local.jars import JarCache
 from penstock.local.lock import Coordinate, LockedFile
@@ -67,6 +67,28 @@ def test_with_everything_there_nothing_is_asked_for(tmp_path: Path) -> None:
     cache = JarCache(tmp_path, no_such_settings, (locked(),))
     put(cache.path(locked()), CONTENT)
 
+    cache.fetch(["kafka"])
+
+
+def test_a_file_that_changed_in_the_cache_is_found_once_for_each_version_of_the_lock(tmp_path: Path) -> None:
+    first, later = locked(), locked(coordinate=Coordinate("org.slf4j", "slf4j-simple", "1.7.36"))
+    away = Source(mirror=(tmp_path / "no-mirror").as_uri())
+    put(JarCache(tmp_path, away, (first,)).path(first), CONTENT)
+    JarCache(tmp_path, away, (first,)).fetch(["kafka"])
+    damaged = put(JarCache(tmp_path, away, (first,)).path(first), CONTENT[::-1])
+    JarCache(tmp_path, away, (first,)).fetch(["kafka"])
+    assert damaged.exists(), "compared once"
+
+    put(JarCache(tmp_path, away, (first, later)).path(later), CONTENT)
+    with pytest.raises(JarUnavailable):
+        JarCache(tmp_path, away, (first, later)).fetch(["kafka"])
+    assert not damaged.exists()
+
+
+def test_a_cache_that_cannot_be_written_to_serves_all_the_same(tmp_path: Path) -> None:
+    cache = JarCache(tmp_path, Source(), (locked(),))
+    put(cache.path(locked()), CONTENT)
+    put(tmp_path / "checked", b"a file where the directory should be")
     cache.fetch(["kafka"])
 
 
