@@ -10,6 +10,7 @@ import typer
 
 from penstock.catalog.database import Database
 from penstock.catalog.jobs.check import problems_of
+from penstock.catalog.jobs.omissions import left_out
 from penstock.catalog.jobs.properties_file import read_properties
 from penstock.catalog.jobs.spec import JobSpec, read_spec
 from penstock.catalog.jobs.store import Job, find_job, list_jobs, remove_job, save_job, set_active
@@ -61,17 +62,21 @@ def show_list(as_json: JsonOption = False) -> None:
 
 @app.command()
 def show(job: JobArgument, as_json: JsonOption = False) -> None:
-    """Show a job's properties; secrets are hidden.
+    """Show a job's properties, with secrets hidden, and how many records it left out on purpose.
 
     Example: penstock jobs show 1
     """
     with Database(settings()) as database, database.transaction() as connection:
         found = find_job(connection, job)
+        omissions = left_out(connection, found.job_id)
     if as_json:
-        show_json(_job_json(found))
+        show_json({**_job_json(found), "left_out": [each._asdict() for each in omissions]})
         return
     out.print(f"[bold]job {found.job_id} {text(found.name)}[/], {_state(found)}, revision {found.revision}")
     show_table(("property", "value"), ((text(key), text(value)) for key, value in _shown(found).items()))
+    if omissions:
+        columns = ("topic", "left out on purpose", right("records"))
+        show_table(columns, ((text(each.topic), text(each.reason), f"{each.records:,}") for each in omissions))
 
 
 @app.command()

@@ -185,6 +185,9 @@ def test_events_of_three_id_widths_reach_the_catalog_and_their_changes_the_outgo
     assert (committed(senders.settings, job, loads), committed(senders.settings, job, names)) == (11, 3)
     letters = dead_letters(senders.settings, f"{job}.dead")
     assert_told_why(letters, path)
+    job_shown = json.loads(run_command("jobs", "show", job, "--json").out)
+    assert job_shown["left_out"] == [{"topic": names, "reason": "no row of the processor", "records": 1}]
+    assert f"{names} no row of the processor 1" in run_command("jobs", "show", job).lines
     shown = json.loads(run_command("catalog", "show", urn, "--json").out)
     assert [field["path"] for field in shown["schemas"][0]["fields"]] == ["id", "page"]
     assert [load["partition_expr"] for load in shown["loads"]] == [f"2016/07/0{day}" for day in (4, 3, 2, 1)]

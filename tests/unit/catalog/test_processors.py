@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.catalog.jobs.left_out import LeftOut
 from penstock.catalog.processors.base import Processor, RecordProcessor
 from penstock.catalog.processors.columns import Cluster
 from penstock.catalog.processors.compaction import GobblinTrackingCompactionProcessor
@@ -63,6 +64,7 @@ def test_a_completed_compaction_names_its_partition(spark: SparkSession) -> None
         "dataset": "/data/tracking/E",
         "partition_name": "2016/07/10",
         "record_count": 5,
+        "late_record_count": 0,
         "dedupe_status": "DEDUPED",
         "job_context": "Gobblin:CompactionCompleted",
         **FLOW_ROW,
@@ -182,7 +184,51 @@ def test_the_audit_of_files_tells_their_owner_and_skips_temporary_ones(spark: Sp
     )
     assert json.loads(row.pop("properties")) == {"codec": "gzip"}
     assert row == {"dataset": "/data/x", "owner": "ann", "source_modified_time": 5, "log_event_time": 1000}
-    assert gobblin(spark, processor, "any", "MetadataFileClassifier", dataset="/data/tmp/x", **said) == []
+
+
+LASTING = ("postgresql", "contemporary_art", "Staging", "TMP", "mytemp", "tempo", "stgx", "output")
+TEMPORARY = ("tmp/x", "a_temp", "temp_b", "x-staging", "stg.y", "temporary", "a_distcp_b", "output/x", "a/_tmp_")
+
+
+def audits(spark: SparkSession, *names: str, event: str = "MetadataFileClassifier") -> DataFrame:
+    record = {"timestamp": 1, "namespace": "any", "name": event}
+    return frame(spark, GOBBLIN, *({**record, "metadata": {"dataset": f"/data/{name}"}} for name in names))
+
+
+def test_the_audit_of_files_leaves_out_datasets_with_a_whole_word_of_wherehows_in_lower_case(
+    spark: SparkSession,
+) -> None:
+    rows = transformed(GobblinTrackingAuditProcessor(), audits(spark, *LASTING, *TEMPORARY))
+    assert [row["dataset"] for row in rows] == [f"/data/{name}" for name in LASTING]
+
+
+class Evens(RecordProcessor):
+    """The datasets of events with an even number."""
+
+    columns: ClassVar = ("name",)
+
+    def process(self, record: Mapping[str, Any]) -> dict[str, object] | None:
+        number = int(record["metadata"]["dataset"].removeprefix("/data/"))
+        return None if number % 2 else {"name": number}
+
+
+@pytest.mark.parametrize(
+    ("processor", "names", "wanted"),
+    [
+        (GobblinTrackingAuditProcessor(), [*LASTING, *TEMPORARY], {"temporary datasets": len(TEMPORARY)}),
+        (GobblinTrackingAuditProcessor(), LASTING, {}),
+        (GobblinTrackingLumosProcessor(), ["a", "b"], {"events of another kind": 2}),
+        (GobblinTrackingCompactionProcessor(), ["a"], {"events of another kind": 1}),
+        (GobblinTrackingDistcpNgProcessor(), ["a"], {"events of another kind": 1}),
+        (Evens(), ["1", "2", "3", "none"], {"no row of the processor": 2}),
+    ],
+)
+def test_records_that_are_left_out_are_counted_by_reason(
+    spark: SparkSession, processor: Processor, names: list[str], wanted: dict[str, int]
+) -> None:
+    left_out = LeftOut(processor)
+    made = left_out.transform(audits(spark, *names)).toArrow().num_rows
+    assert (left_out.counts(made), made + sum(wanted.values())) == (wanted, len(names))
 
 
 TIMES = "createTime: bigint, lastAccessTime: bigint"

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.catalog.errors import RowRefused
+from penstock.catalog.jobs.left_out import LeftOut
 from penstock.catalog.processors.base import PROBLEM
 from penstock.catalog.staging.copying import ArrowTable, Lines, origins
 from penstock.catalog.staging.lines import copy_lines
@@ -33,6 +34,7 @@ class CatalogSink:
 
     columns: Sequence[str]
     take: Take
+    left_out: LeftOut
 
     def check(self, schema: T.StructType) -> None:
         """As the protocol says; the columns were compared with the table when the job was read."""
@@ -47,11 +49,14 @@ class CatalogSink:
 
     def write(self, formed: DataFrame, batch: Batch) -> Rest:
         """As the protocol says: PostgreSQL takes the rows while Spark makes the next ones."""
-        return partial(self._take_all, formed.toArrow(), batch)
+        table = formed.toArrow()
+        return partial(self._take_all, table, batch, self.left_out.counts(table.num_rows))
 
-    def _take_all(self, table: ArrowTable, batch: Batch) -> Mapping[Origin, PenstockError]:
+    def _take_all(self, table: ArrowTable, batch: Batch, left_out: Mapping[str, int]) -> Mapping[Origin, PenstockError]:
         is_good = pc.is_null(table[PROBLEM])
         bad, lines = table.filter(pc.invert(is_good)), Lines(self.columns, table.filter(is_good))
         problems = zip(origins(bad), bad[PROBLEM].to_pylist(), strict=True)
         told: dict[Origin, PenstockError] = {origin: RowRefused(f"{origin}: {text}") for origin, text in problems}
-        return told | {refusal.row.origin: refusal.error for refusal in self.take(lines, batch)}
+        refused = {refusal.row.origin: refusal.error for refusal in self.take(lines, batch)}
+        self.left_out.pending = left_out
+        return told | refused

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.catalog.database import Database
 from penstock.catalog.intake import take_lines
+from penstock.catalog.jobs.left_out import LeftOut
 from penstock.catalog.jobs.progress import JobProgress
 from penstock.catalog.jobs.settings import job_settings
 from penstock.catalog.jobs.sink import CatalogSink, Take
@@ -58,21 +59,36 @@ class Workshop:
     def query(self, work: Work) -> Query:
         """The query that does a work as messages come in."""
         trigger = f"{work.spec.trigger_ms} milliseconds"
-        state = JobProgress(self.database, work.progress)
-        return self._query(work, partial(self._take, work.route.table), state, trigger, DeadLetters)
+        left_out = self._left_out(work)
+        state = JobProgress(self.database, work.progress, left_out)
+        return self._query(
+            work, partial(self._take, work.route.table), left_out, state, trigger=trigger, letters=DeadLetters
+        )
 
     def reading_again(self, work: Work, take: Take) -> Query:
         """A query that reads all that is in the topic now, and ends; nobody sees its progress."""
         spec = replace(work.spec, start="earliest", group=f"{work.spec.group}.rebuild")
-        return self._query(replace(work, spec=spec), take, NoState(), None, NoDeadLetters)
+        work = replace(work, spec=spec)
+        return self._query(work, take, self._left_out(work), NoState(), trigger=None, letters=NoDeadLetters)
 
-    def _query(self, work: Work, take: Take, state: State, trigger: str | None, letters: type[DeadLetters]) -> Query:
+    def _left_out(self, work: Work) -> LeftOut:
+        return LeftOut(make_processor(work.route.processor, work.clusters))
+
+    def _query(
+        self,
+        work: Work,
+        take: Take,
+        left_out: LeftOut,
+        state: State,
+        *,
+        trigger: str | None,
+        letters: type[DeadLetters],
+    ) -> Query:
         settings = job_settings(self.settings, work.spec)
-        processor = make_processor(work.route.processor, work.clusters)
         path = BatchPath(
             TopicAvro(self.session, connect_registry(settings), work.route.topic, _widths(work.spec)),
-            processor.transform,
-            CatalogSink(processor.columns, take),
+            left_out.transform,
+            CatalogSink(left_out.columns, take, left_out),
             letters(settings, f"{work.pipeline}.dead", work.pipeline),
         )
         source = KafkaSource(

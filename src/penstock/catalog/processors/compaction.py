@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import ClassVar, Final
 
@@ -17,7 +18,7 @@ from penstock.catalog.processors.columns import (
     number,
     rows,
 )
-from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group, told
+from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group, other_events, told
 from penstock.spark.decoding import KAFKA
 
 NAMESPACE: Final = "compaction.tracking.events"
@@ -35,7 +36,7 @@ _KEYS = (
 class GobblinTrackingCompactionProcessor(Processor):
     """`CompactionCompleted` names dataset and partition; `CompactionRecordCounts` has them in its output's path.
 
-    A completed compaction tells nothing of late records, so their count is null, not 0.
+    A completed compaction reports no late records, so their count is 0, as in WhereHows.
     """
 
     columns: ClassVar = (
@@ -50,6 +51,10 @@ class GobblinTrackingCompactionProcessor(Processor):
         ),
         *FLOW_COLUMNS,
     )
+
+    def left_out(self) -> Mapping[str, Column]:
+        """As the base class says."""
+        return other_events(_is_compaction())
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
@@ -73,7 +78,7 @@ class GobblinTrackingCompactionProcessor(Processor):
         return [
             *map(F.col, ("cluster", "dataset", "partition_type", "partition_name")),
             number(F.col("count")).alias("record_count"),
-            number(F.col("late")).alias("late_record_count"),
+            F.coalesce(number(F.col("late")), F.lit(0)).alias("late_record_count"),
             F.col("dedupeStatus").alias("dedupe_status"),
             *flow_columns("Gobblin"),
             first_problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import ClassVar, Final
 
@@ -17,7 +18,7 @@ from penstock.catalog.processors.columns import (
     number,
     rows,
 )
-from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, told
+from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, other_events, told
 from penstock.spark.decoding import KAFKA
 
 NAMESPACE: Final = "gobblin.copy.CopyDataPublisher"
@@ -36,6 +37,10 @@ class GobblinTrackingDistcpNgProcessor(Processor):
         *("cluster", "dataset", "partition_type", "partition_name", "upsteam_timestamp", "origin_timestamp"),
         *("source_path", "target_path", *FLOW_COLUMNS),
     )
+
+    def left_out(self) -> Mapping[str, Column]:
+        """As the base class says."""
+        return other_events(_is_published())
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar, Final
 
@@ -17,12 +18,14 @@ from penstock.catalog.processors.columns import (
     number,
     rows,
 )
-from penstock.catalog.processors.gobblin import told
+from penstock.catalog.processors.gobblin import metadata, other_events, told
 from penstock.spark.decoding import KAFKA
 
 CLASSIFIER: Final = "MetadataFileClassifier"
 
-_TEMPORARY = r"(?i)temporary|temp|tmp|staging|stg|_distcp_|/output/"
+_TEMPORARY = r"(\b|_)(temporary|temp|tmp|staging|stg)(\b|_)|_distcp_|/output/"
+"""WhereHows' words, which are whole ones in lower case: `/data/postgresql` and `/data/Staging` are lasting."""
+
 _PROPERTIES = {
     "group": "group",
     "file_permission": "permission",
@@ -38,10 +41,14 @@ class GobblinTrackingAuditProcessor(Processor):
 
     columns: ClassVar = ("cluster", "dataset", "owner", "properties", "source_modified_time", "log_event_time")
 
+    def left_out(self) -> Mapping[str, Column]:
+        """As the base class says."""
+        is_audit = F.col("name") == CLASSIFIER
+        return {**other_events(is_audit), "temporary datasets": is_audit & _is_temporary(metadata("dataset"))}
+
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
-        is_lasting = ~F.coalesce(F.col("dataset"), F.lit("")).rlike(_TEMPORARY)
-        events = told(records, F.col("name") == CLASSIFIER, *_KEYS).filter(is_lasting)
+        events = told(records, F.col("name") == CLASSIFIER, *_KEYS).filter(~_is_temporary(F.col("dataset")))
         return rows(events.select(*self._row), self.columns)
 
     @cached_property
@@ -62,3 +69,7 @@ class GobblinTrackingAuditProcessor(Processor):
         found = F.nullif(F.col("classificationResult"), F.lit("null")).alias("classification")
         cluster = normal_cluster(F.col("cluster"), self.clusters).alias("cluster")
         return F.struct(*(F.col(key).alias(name) for name, key in _PROPERTIES.items()), cluster, found)
+
+
+def _is_temporary(dataset: Column) -> Column:
+    return F.coalesce(dataset.rlike(_TEMPORARY), F.lit(False))

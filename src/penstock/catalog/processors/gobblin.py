@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from pyspark.sql import Column, DataFrame
@@ -26,10 +26,16 @@ def told(records: DataFrame, is_wanted: Column, *keys: str) -> DataFrame:
 
 @cache
 def _values(keys: Sequence[str]) -> list[Column]:
-    return [_metadata(key).alias(key) for key in (*keys, *_FLOW_KEYS)]
+    return [metadata(key).alias(key) for key in (*keys, *_FLOW_KEYS)]
 
 
-def _metadata(key: str) -> Column:
+def other_events(is_wanted: Column) -> Mapping[str, Column]:
+    """The reason for events that are not wanted."""
+    return {"events of another kind": ~F.coalesce(is_wanted, F.lit(False))}
+
+
+def metadata(key: str) -> Column:
+    """A value of an event's metadata; null if it is missing or empty."""
     return F.nullif(F.trim(F.try_element_at(F.col("metadata"), F.lit(key))), F.lit(""))
 
 

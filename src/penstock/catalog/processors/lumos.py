@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import ClassVar, Final
 
@@ -17,7 +18,7 @@ from penstock.catalog.processors.columns import (
     number,
     rows,
 )
-from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group, told
+from penstock.catalog.processors.gobblin import FLOW_COLUMNS, flow_columns, flow_problem, group, other_events, told
 from penstock.spark.decoding import KAFKA
 
 SNAPSHOT: Final = "SnapshotPublished"
@@ -52,6 +53,10 @@ class GobblinTrackingLumosProcessor(Processor):
         *("max_data_date_epoch3", "max_data_key", "record_count", "source_datacenter", "source_deployment_env"),
         *("source_database", "source_table", *FLOW_COLUMNS),
     )
+
+    def left_out(self) -> Mapping[str, Column]:
+        """As the base class says."""
+        return other_events(_is_publication())
 
     def transform(self, records: DataFrame) -> DataFrame:
         """As the base class says."""
