@@ -83,6 +83,12 @@ _KINDS = (
     ),
     _Kind(r"raised by the Python Proxy", QueryFailed, "this is a mistake in Penstock or in a transform of yours"),
     _Kind(r"SQLSTATE: (22\w{3}|P0001|39000|38000)|PythonException", TransformFailed),
+    # Functions that leave it to Java to fail on a value: timestamp_millis, casts to decimals, rlike, format_string.
+    _Kind(
+        r"java\.lang\.(Arithmetic|NumberFormat|StringIndexOutOfBounds)Exception|java\.lang\.StackOverflowError|"
+        r"java\.time\.DateTimeException|java\.util\.(regex\.PatternSyntax|\w*Format\w*)Exception",
+        TransformFailed,
+    ),
 )
 _CONDITION = re.compile(r"\[(?P<condition>[A-Z0-9_.]+)\] (?P<text>.*?)\s*SQLSTATE: (?P<state>\w{5})", re.DOTALL)
 _NO_REASON = {"39000", "58030", "XXKST"}

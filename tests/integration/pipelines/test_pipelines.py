@@ -98,6 +98,24 @@ def test_a_record_on_which_a_transform_fails_is_a_dead_letter(
     assert dict(letter.headers)["penstock.error.code"] == b"record.transform"
 
 
+def test_a_value_on_which_java_fails_is_a_dead_letter(
+    files: PipelineFiles, create_topic: CreateTopic, fill: Fill
+) -> None:
+    topic = create_topic()
+    bad = [b'{"n": 1, "text": "1e2147483647"}', b'{"n": 9223372036854775807, "text": "1"}']
+    fill(topic, [*bad, b'{"n": 2, "text": "1.25"}'])
+    query = "SELECT unix_millis(timestamp_millis(n)) AS n, CAST(text AS DECIMAL(10,2)) AS price FROM source"
+    path = files.write(
+        topic,
+        source=kafka_source(topic, format="json", schema="n BIGINT, text STRING"),
+        transform=[sql(query)],
+        sinks=[kafka_sink(f"{topic}-out", format="json")],
+    )
+    assert files.run(path) == {}
+    assert [record.value for record in files.records(f"{topic}-out")] == [b'{"n":2,"price":1.25}']
+    assert [letter.value for letter in files.records(f"{topic}.dead")] == bad
+
+
 def test_check_finds_the_mistakes_that_only_spark_and_the_cluster_know(
     files: PipelineFiles, create_topic: CreateTopic, topic: str
 ) -> None:

@@ -18,6 +18,8 @@ from penstock.schemas import MemoryRegistry, Schema
 from penstock.spark.debezium.columns import apart, united, wider
 from penstock.spark.debezium.rows import DebeziumRows
 from penstock.spark.debezium.shapes import ShapeReader
+from penstock.spark.debezium.values import meaning
+from penstock.spark.debezium.wire import Wire
 from penstock.spark.decoding import PROBLEM
 from penstock.spark.failures import UnknownSchemas, spark_failures
 from penstock.spark.learnt import ASK_AGAIN_SECONDS
@@ -120,6 +122,20 @@ def test_numbers_of_any_scale_keep_every_digit_up_to_38_and_more_are_refused(fro
     assert of(from_json, op="c", row_id=6)["num"] == "1" + "0" * 30
     refusal = of(from_json, op="r", row_id=1)["problem"]
     assert refusal == {"code": "record.invalid", "message": "values cannot be read exactly: num, num50"}
+
+
+@pytest.mark.timeout(60)
+def test_numbers_that_no_database_sends_are_refused_at_once(spark: SparkSession) -> None:
+    digits = {"__debezium.source.column.type": "NUMERIC", "scale": "2", "connect.decimal.precision": "10"}
+    text = meaning(Wire("string", parameters=digits))
+    variable = meaning(Wire("struct", "io.debezium.data.VariableScaleDecimal"))
+    numbers = ["1e30000000", "1e-30000000", "1e2147483647", "0" * 100_000 + "." + "0" * 1_000_000, "1.255", "-1.5e1"]
+    scales = [2_147_483_647, -2_147_483_648, 50_000_000, -50_000_000, 3, -2]
+    rows = spark.createDataFrame(list(zip(numbers, scales, strict=True)), "number string, scale int").coalesce(1)
+    scaled = F.struct(F.lit(bytearray(b"\x05")).alias("value"), F.col("scale"))
+    found = rows.select(text.convert(F.col("number")).cast("string"), variable.convert(scaled)).collect()
+    assert [row[0] for row in found] == [None, None, None, None, None, "-15.00"]
+    assert [row[1] for row in found] == [None, None, None, None, "0.005", "500"]
 
 
 def test_what_a_type_cannot_hold_is_stated(from_json: list[dict[str, Any]]) -> None:

@@ -31,6 +31,7 @@ EVERY_TYPE = """{"type": "record", "name": "Everything", "fields": [
     {"name": "city", "type": "string"}, {"name": "floor", "type": ["null", "int"]}]}]}
 ]}"""
 
+HALF = "a text has half of a surrogate pair, which is no character: "
 NOT_JSON = "record.undecodable"
 INVALID = "record.invalid"
 
@@ -85,6 +86,11 @@ GOOD: dict[bytes, dict[str, Any]] = {
     b'{"text":"x","day":17}': {"text": "x", "day": date(1970, 1, 18)},
     b'{"text":"x","price":12.5}': {"text": "x", "price": Decimal("12.50")},
     b'{"text":"x","price":"12.50"}': {"text": "x", "price": Decimal("12.50")},
+    b'{"text":"x","price":1.25e1}': {"text": "x", "price": Decimal("12.50")},
+    b'{"text":"x","price":"-1250E-2"}': {"text": "x", "price": Decimal("-12.50")},
+    b'{"text":"1e30000000","price":12.500}': {"text": "1e30000000", "price": Decimal("12.50")},
+    b'{"text":"x","price":null}': {"text": "x"},
+    b'{"text":"a\\\\ud800 \\ud83d\\ude00"}': {"text": "a\\ud800 \U0001f600"},
     b'{"text":"x","raw":"\\u00ff\\u0000"}': {"text": "x", "raw": b"\xff\x00"},
     b'{"text":"x","tags":["p","5"]}': {"text": "x", "tags": ["p", "5"]},
     b'{"text":"x","counts":{"k":1}}': {"text": "x", "counts": {"k": 1}},
@@ -103,6 +109,13 @@ BAD: dict[bytes | None, tuple[str, str]] = {
     b'{"text":"x"} more': (NOT_JSON, 'not JSON: {"text":"x"} more'),
     b'{"text":"x"}{"text":"y"}': (NOT_JSON, 'not JSON: {"text":"x"}{"text":"y"}'),
     b'{"text":"x"}}': (NOT_JSON, 'not JSON: {"text":"x"}}'),
+    b'{"text":"x"},"more":{}': (NOT_JSON, 'not JSON: {"text":"x"},"more":{}'),
+    b'{"text":"x"},{}': (NOT_JSON, 'not JSON: {"text":"x"},{}'),
+    b'{"text":"x"},"end":true}': (NOT_JSON, 'not JSON: {"text":"x"},"end":true}'),
+    b'{"text":"x"}],[{}': (NOT_JSON, 'not JSON: {"text":"x"}],[{}'),
+    b'{"text":"x","penstock.end":true} more }': (NOT_JSON, 'not JSON: {"text":"x","penstock.end":true} more }'),
+    b'{"text":"a\\ud800b"}': (NOT_JSON, f'{HALF}{{"text":"a\\ud800b"}}'),
+    b'{"text":"\\uDC00\\uD800"}': (NOT_JSON, f'{HALF}{{"text":"\\uDC00\\uD800"}}'),
     b"{'text':'x'}": (NOT_JSON, "not JSON: {'text':'x'}"),
     b'{"text":"x","ratio":NaN}': (NOT_JSON, 'not JSON: {"text":"x","ratio":NaN}'),
     b'{"text":"\xff"}': (NOT_JSON, 'not JSON: {"text":"\ufffd"}'),
@@ -119,11 +132,18 @@ BAD: dict[bytes | None, tuple[str, str]] = {
     b'{"text":"x","number":99999999999}': (INVALID, "number: 99999999999 is not an int"),
     b'{"text":"x","flag":"true"}': (INVALID, 'flag: "true" is not a boolean'),
     b'{"text":"x","symbol":"LEFT"}': (INVALID, 'symbol: "LEFT" is not one of UP, DOWN'),
+    b'{"text":"x","ratio":1e999}': (INVALID, 'ratio: "Infinity" is not a double'),
+    b'{"text":"x","moment":9223372036854775807}': (INVALID, "moment: 9223372036854775807 is not a timestamp"),
+    b'{"text":"x","moment":-9223372036854775808}': (INVALID, "moment: -9223372036854775808 is not a timestamp"),
     b'{"text":"x","moment":"soon"}': (INVALID, 'moment: "soon" is not a timestamp'),
     b'{"text":"x","moment":"17"}': (INVALID, 'moment: "17" is not a timestamp'),
     b'{"text":"x","day":true}': (INVALID, "day: true is not a date"),
     b'{"text":"x","price":12.555}': (INVALID, "price: 12.555 is not a decimal"),
     b'{"text":"x","price":123456.5}': (INVALID, "price: 123456.5 is not a decimal"),
+    b'{"text":"x","price":true}': (INVALID, "price: true is not a decimal"),
+    b'{"text":"x","price":[1]}': (INVALID, "price: [1] is not a decimal"),
+    b'{"text":"x","price":1e-30}': (INVALID, "price: 1.0E-30 is not a decimal"),
+    b'{"text":"x","price":1.00000000000000000001e3}': (INVALID, "price: 1000.0 is not a decimal"),
     b'{"text":"x","raw":"\\u0100"}': (INVALID, 'raw: "\u0100" is not bytes'),
     b'{"text":"x","tags":["p",5]}': (INVALID, "tags[1]: 5 is not a string"),
     b'{"text":"x","tags":["p",null]}': (INVALID, "tags[1]: the value is null"),
@@ -142,6 +162,31 @@ def test_messages_that_fit_become_rows(spark: SparkSession, everything: Record) 
 def test_messages_that_do_not_fit_are_refused_by_field_and_value(spark: SparkSession, everything: Record) -> None:
     found = decode(spark, list(BAD), everything)
     assert dict(zip(BAD, (problem for _, problem in found), strict=True)) == BAD
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("exponent", ["30000000", "-30000000", "2147483647", "-2147483648", "99999999999999999999"])
+def test_the_size_of_an_exponent_costs_no_time(spark: SparkSession, exponent: str) -> None:
+    shape = shape_of_ddl("price DECIMAL(10,2), prices ARRAY<DECIMAL(10,2)>, ratio DOUBLE, id BIGINT, name STRING")
+    number, text = f"1e{exponent}", f'"1e{exponent}"'
+    values = [f'"{name}":{value}' for name in ("price", "ratio", "id") for value in (number, text)]
+    values += [f'"prices":[1,{number}]', f'"prices":[1,{text}]', f'"price":"1\\u0065{exponent}"', f'"name":{number}']
+    found = decode(spark, [f"{{{value}}}".encode() for value in values], shape)
+    taken = [value for value, (_, problem) in zip(values, found, strict=True) if problem is None]
+    assert taken == ([f'"ratio":{number}'] if exponent.startswith("-") else [])
+
+
+def test_decimals_keep_every_digit(spark: SparkSession) -> None:
+    digits = "12345678901234567890123456789012345.678"
+    values = [digits, f'"{digits}"', f"-{digits}", '"1234567890123456789012345678901234567.8e-2"', "0e9", "null"]
+    found = decode(spark, [f'{{"n":{value}}}'.encode() for value in values], shape_of_ddl("n DECIMAL(38,3)"))
+    exact = [digits, digits, f"-{digits}", "12345678901234567890123456789012345.678", "0.000"]
+    assert found == [*(({"n": Decimal(each)}, None) for each in exact), ({}, None)]
+
+
+def test_a_decimal_that_is_required_is_not_null(spark: SparkSession) -> None:
+    found = decode(spark, [b'{"n":null}', b"{}"], shape_of_ddl("n DECIMAL(4,2) NOT NULL"))
+    assert found == [({}, (INVALID, "n: the field is missing"))] * 2
 
 
 def test_messages_of_texts_alone_are_read_as_strictly(spark: SparkSession) -> None:
@@ -164,10 +209,12 @@ def test_a_missing_field_takes_its_default(spark: SparkSession) -> None:
     schema = """{"type": "record", "name": "R", "fields": [
       {"name": "day", "type": {"type": "int", "logicalType": "date"}, "default": 1},
       {"name": "tags", "type": {"type": "array", "items": "string"}, "default": ["new"]},
+      {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2},
+       "default": "\\u0001\\u0000"},
       {"name": "name", "type": "string", "default": "nobody"}]}"""
     shape = shape_of_schema(Schema.from_text(schema))
-    expected = {"day": date(1970, 1, 2), "tags": ["new"], "name": "nobody"}
-    assert decode(spark, [b"{}", b'{"name":null}'], shape) == [(expected, None)] * 2
+    expected = {"day": date(1970, 1, 2), "tags": ["new"], "price": Decimal("2.56"), "name": "nobody"}
+    assert decode(spark, [b"{}", b'{"name":null,"price":null}'], shape) == [(expected, None)] * 2
 
 
 def test_columns_of_ddl_are_required_where_they_are_not_null(spark: SparkSession) -> None:

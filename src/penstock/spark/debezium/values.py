@@ -16,11 +16,14 @@ from pyspark.sql.avro.functions import from_avro
 
 from penstock.errors import SchemaError
 from penstock.spark.debezium.wire import Wire
+from penstock.spark.decimals import exact_decimal
 
 PLACEHOLDER: Final = "__debezium_unavailable_value"
 _MOST_DIGITS: Final = 38
 _MOST_BYTES: Final = 16
 _MONEY_DIGITS: Final = (19, 2)
+_SCALES: Final = (-131_072, 16_383)
+"""The scales that PostgreSQL's numbers have; each is as many zeros of text."""
 _LAST_MICROS: Final = 9_223_372_036_800_000_000
 _FIRST_DAY: Final = -2_451_545
 _DAY_MICROS: Final = 86_400_000_000
@@ -111,7 +114,7 @@ def _number_text(wire: Wire) -> Meaning:
     if digits is None or not _fits(*digits):
         return Meaning(T.StringType(), lambda value: F.coalesce(_no_number(value), value))
     kind = T.DecimalType(*digits)
-    return Meaning(kind, lambda value: value.try_cast(kind), _no_number, may_fail=True)
+    return Meaning(kind, lambda value: exact_decimal(value, kind), _no_number, may_fail=True)
 
 
 def _decimal(wire: Wire) -> Meaning:
@@ -126,11 +129,12 @@ def _decimal(wire: Wire) -> Meaning:
 
 def _variable_decimal(_wire: Wire) -> Meaning:
     """A number of any scale: text, which alone keeps it as it was."""
-    return Meaning(
-        T.StringType(),
-        lambda value: _scaled_text(value.getField("value"), value.getField("scale")),
-        may_fail=True,
-    )
+
+    def text(value: Column) -> Column:
+        scale = value.getField("scale")
+        return F.when(scale.between(*_SCALES), _scaled_text(value.getField("value"), scale))
+
+    return Meaning(T.StringType(), text, may_fail=True)
 
 
 def _fits(precision: int, scale: int) -> bool:

@@ -6,6 +6,7 @@ made where the quick checks leave a doubt; where it finds nothing, the message i
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Final
 
@@ -15,11 +16,15 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordInvalid, RecordUndecodable
 from penstock.spark.decoding import problem
-from penstock.spark.json.readings import DIGITS, WIDE, reading_of
+from penstock.spark.json.escapes import has_half_surrogate
+from penstock.spark.json.readings import DIGITS, WIDE, is_rounded, reading_of
 from penstock.spark.json.shape import Entries, Items, Leaf, Member, Record, Shape
 
 Path = tuple[str | Column, ...]
 """Where a value stands, in pieces; those that are only known for each message are columns."""
+
+MARK: Final = f"penstock_end_{secrets.token_hex(8)}"
+"""What is put behind a message to see whether it was read to its end; unguessable, so no message can contain it."""
 
 _SHOWN: Final = 80
 _NUMBER: Final = r"^(BIGINT|DECIMAL|DOUBLE|FLOAT)"
@@ -30,23 +35,30 @@ _NOTHING: Final = None
 def json_problem(value: Column, shape: Record, *, unread: Column) -> Column:
     """The problem of a message, or null; `unread` says that Spark's parser failed on it."""
     text = value.cast("string")
-    whole = F.try_parse_json(F.concat(F.lit('{"value":'), text, F.lit(',"end":true}')))
+    # In an array nothing can stand beside the value but another item, which would be in the place of the mark.
+    whole = F.try_parse_json(F.concat(F.lit("["), text, F.lit(f',"{MARK}"]')))
     not_json = problem(RecordUndecodable.code, F.concat(F.lit("not JSON: "), F.make_valid_utf8(_shortened(text))))
     return (
         F.when(value.isNull(), problem(RecordInvalid.code, F.lit("the value is null")))
         .when(~F.is_valid_utf8(text), not_json)
+        .when(has_half_surrogate(text), _half_surrogate(text))
         .otherwise(_let(whole, lambda found: _whole_problem(found, shape, not_json, unread)))
     )
 
 
 def _whole_problem(whole: Column, shape: Record, not_json: Column, unread: Column) -> Column:
-    is_json = F.try_variant_get(whole, "$.end", "boolean")
-    misfit = _let(F.try_variant_get(whole, "$.value", "variant"), lambda value: _misfit(value, shape, ()))
+    is_json = F.try_variant_get(whole, "$[1]", "string") == MARK
+    misfit = _let(F.try_variant_get(whole, "$[0]", "variant"), lambda value: _misfit(value, shape, ()))
     unfit = problem(RecordInvalid.code, F.lit("the value does not fit the schema"))
     fitting = _let(
         misfit, lambda found: F.when(found.isNotNull(), problem(RecordInvalid.code, found)).when(unread, unfit)
     )
-    return F.when(is_json.isNull(), not_json).otherwise(fitting)
+    return F.when(is_json, fitting).otherwise(not_json)
+
+
+def _half_surrogate(text: Column) -> Column:
+    said = F.concat(F.lit("a text has half of a surrogate pair, which is no character: "), _shortened(text))
+    return problem(RecordUndecodable.code, said)
 
 
 def _misfit(value: Column, shape: Shape, path: Path) -> Column:
@@ -100,23 +112,18 @@ def _fits(value: Column, leaf: Leaf) -> Column:
         case T.StringType() | T.BooleanType():
             return _is_kind(value, leaf.type.simpleString().upper())
         case T.FloatType() | T.DoubleType():
-            return _is_number(value) | (_is_text(value) & _text(value).isin(*_WORDS))
+            is_finite = F.abs(_cast(value, leaf.type.simpleString())) < F.lit(float("inf"))
+            return (_is_number(value) & is_finite) | (_is_text(value) & _text(value).isin(*_WORDS))
         case T.DecimalType():
-            return (_is_number(value) | _is_text(value)) & _is_exact_decimal(value, leaf.type)
+            is_exact = reading_of(value, leaf).isNotNull() & ~is_rounded(value)
+            return (_is_number(value) | _is_text(value)) & is_exact
         case T.BinaryType():
             return _is_text(value) & ~_text(value).rlike(WIDE)
         case T.DateType() | T.TimestampType() | T.TimestampNTZType():
-            is_moment = reading_of(_text(value), leaf.reading).isNotNull()
+            is_moment = reading_of(_text(value), leaf).isNotNull()
             return is_moment & (_is_kind(value, "BIGINT") | (_is_text(value) & ~_text(value).rlike(DIGITS)))
         case _:
             return _is_kind(value, "BIGINT") & _cast(value, leaf.type.simpleString()).isNotNull()
-
-
-def _is_exact_decimal(value: Column, wanted: T.DecimalType) -> Column:
-    """Whether a number has no more digits, before and after the point, than the type holds."""
-    widest = T.DecimalType(38, wanted.scale)
-    exact = _cast(value, "decimal(38,18)") == _cast(value, widest.simpleString()).cast("decimal(38,18)")
-    return _cast(value, wanted.simpleString()).isNotNull() & exact
 
 
 def _unless(fits: Column, value: Column, wanted: str, path: Path) -> Column:

@@ -5,6 +5,9 @@
 | bytes             | text, each character one byte (U+0000 to U+00FF), as in Avro's own JSON encoding    |
 | date              | ISO 8601 text, or the days since 1970                                             |
 | timestamp         | ISO 8601 text (UTC unless it names a zone), or the number of its unit since 1970  |
+| decimal           | a number, or text with one                                                        |
+
+Decimals are read as variants, which keep all digits of a number without working out those of `1e30000000`.
 """
 
 from __future__ import annotations
@@ -15,30 +18,47 @@ from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.schemas.avro.model import MISSING
-from penstock.spark.json.shape import Entries, Items, Leaf, Member, Record, Shape, has_readings, read_type
+from penstock.spark.decimals import exact_decimal
+from penstock.spark.json.shape import Entries, Items, Leaf, Member, Record, Shape, has_readings, is_decimal, read_type
 
 DIGITS: Final = r"^-?\d+$"
 WIDE: Final = r"[^\u0000-\u00ff]"
+_MOST_MILLIS: Final = (2**63 - 1) // 1_000
+_ROUNDED: Final = r"[0-9.]{17,}[eE]|[0-9.]{39,}|[0-9.][eE][+-]?0*[1-9][0-9]{2}"
+"""Numbers that a double may not hold exactly, wherever they stand in a message."""
 
 
 def member_value(value: Column, member: Member) -> Column:
     """The value of a record's field: its default where it is missing or null, if it has one."""
     if member.default is not MISSING:
-        value = F.coalesce(value, _default(member))
+        value = F.coalesce(present(value, member.shape), _default(member))
     return _value(value, member.shape) if has_readings(member.shape) else value
 
 
-def reading_of(value: Column, reading: str) -> Column:
-    """What a text stands for; null if it stands for nothing of that kind."""
-    return _READINGS[reading](value)
+def present(value: Column, shape: Shape) -> Column:
+    """The value as it was parsed; null where the message has null, which is a value among variants."""
+    return F.when(~F.is_variant_null(value), value) if is_decimal(shape) else value
+
+
+def reading_of(value: Column, leaf: Leaf) -> Column:
+    """What a text, or a variant that is to be a decimal, stands for; null if it is nothing of that kind."""
+    if isinstance(leaf.type, T.DecimalType):
+        return exact_decimal(F.try_variant_get(value, "$", "string"), leaf.type)
+    return _READINGS[leaf.reading](value)
+
+
+def is_rounded(value: Column) -> Column:
+    """Whether a variant may have lost digits: numbers with an exponent, and very long ones, become doubles."""
+    return (F.schema_of_variant(value) == "DOUBLE") & F.col("value").cast("string").rlike(_ROUNDED)
 
 
 def _value(value: Column, shape: Shape) -> Column:
     match shape:
         case Leaf(reading=reading):
-            return reading_of(value, reading) if reading else value
+            return reading_of(value, shape) if reading else value
         case Items(items=inner):
             return F.transform(value, lambda item: _value(item, inner))
         case Entries(values=inner):
@@ -68,6 +88,10 @@ def _moment(value: Column, from_number: Callable[[Column], Column], kind: str) -
     return F.coalesce(from_number(_number(value)), F.when(~value.rlike(DIGITS), value.try_cast(kind)))
 
 
+def _from_millis(number: Column) -> Column:
+    return F.timestamp_millis(F.when(number.between(-_MOST_MILLIS, _MOST_MILLIS), number))
+
+
 def _local(from_number: Callable[[Column], Column]) -> Callable[[Column], Column]:
     return lambda number: from_number(number).cast("timestamp_ntz")
 
@@ -75,8 +99,8 @@ def _local(from_number: Callable[[Column], Column]) -> Callable[[Column], Column
 _READINGS: Mapping[str, Callable[[Column], Column]] = {
     "bytes": lambda value: F.when(~value.rlike(WIDE), F.encode(value, "ISO-8859-1")),
     "date": _date,
-    "timestamp-millis": lambda value: _moment(value, F.timestamp_millis, "timestamp"),
+    "timestamp-millis": lambda value: _moment(value, _from_millis, "timestamp"),
     "timestamp-micros": lambda value: _moment(value, F.timestamp_micros, "timestamp"),
-    "local-timestamp-millis": lambda value: _moment(value, _local(F.timestamp_millis), "timestamp_ntz"),
+    "local-timestamp-millis": lambda value: _moment(value, _local(_from_millis), "timestamp_ntz"),
     "local-timestamp-micros": lambda value: _moment(value, _local(F.timestamp_micros), "timestamp_ntz"),
 }

@@ -17,15 +17,15 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.decoding import PARSED, PROBLEM
-from penstock.spark.json.problems import json_problem
-from penstock.spark.json.readings import DIGITS, member_value, reading_of
-from penstock.spark.json.shape import Entries, Items, Leaf, Record, Shape, read_type, row_type
+from penstock.spark.json.escapes import has_half_surrogate
+from penstock.spark.json.problems import MARK, json_problem
+from penstock.spark.json.readings import DIGITS, is_rounded, member_value, present, reading_of
+from penstock.spark.json.shape import Entries, Items, Leaf, Record, Shape, is_decimal, read_type, row_type
 
 _ENDED = "ended"
 _IS_UTF8 = "is_utf8"
-_END = "penstock.end"
 _BROKEN = "penstock.broken"
-_TAIL = f',"{_END}":true}}'.encode()
+_TAIL = f',"{MARK}":true}}'.encode()
 _PARSER = {"columnNameOfCorruptRecord": _BROKEN, "allowSingleQuotes": "false"}
 
 
@@ -35,7 +35,7 @@ class JsonRows:
     def __init__(self, shape: Record) -> None:
         self._shape = shape
         self._may_misread = not _is_all_text(shape)
-        self._read = T.StructType([*_struct(shape).fields, _field(_END, T.BooleanType())])
+        self._read = T.StructType([*_struct(shape).fields, _field(MARK, T.BooleanType())])
         self._read_closely = T.StructType([*self._read.fields, _field(_BROKEN)])
 
     @property
@@ -72,14 +72,16 @@ class JsonRows:
         return [member_value(_parsed(member.name), member).alias(member.name) for member in self._shape.members]
 
     def _doubts(self) -> Iterator[Column]:
-        yield ~F.col("value").cast("string").endswith("}")
-        yield _parsed(_END).isNull()
+        text = F.col("value").cast("string")
+        yield ~text.endswith("}")
+        yield _parsed(MARK).isNull()
+        yield has_half_surrogate(text)
         if self._may_misread:
             yield _parsed(_BROKEN).isNotNull()
         yield ~F.col(_IS_UTF8)
         for member in self._shape.members:
             if member.required:
-                yield _parsed(member.name).isNull()
+                yield present(_parsed(member.name), member.shape).isNull()
             yield from _doubts(member.shape, _parsed(member.name), member.name)
 
     def _problem(self) -> Column:
@@ -117,7 +119,7 @@ def _doubts(shape: Shape, value: Column, name: str | None) -> Iterator[Column]:
             for member in members:
                 field = value.getField(member.name)
                 if member.required:
-                    yield value.isNotNull() & field.isNull()
+                    yield value.isNotNull() & present(field, member.shape).isNull()
                 yield from _doubts(member.shape, field, member.name)
 
 
@@ -127,17 +129,19 @@ def _leaf_doubts(leaf: Leaf, value: Column, name: str | None) -> Iterator[Column
             yield _may_be_no_text(value, name)
             if leaf.symbols:
                 yield ~value.isin(*leaf.symbols)
-        case Leaf(reading="bytes") | Leaf(type=T.DecimalType()):
+        case Leaf(reading="bytes"):
             yield value.isNotNull()
+        case Leaf() if is_decimal(leaf):
+            yield present(value, leaf).isNotNull() & (reading_of(value, leaf).isNull() | is_rounded(value))
         case Leaf(type=T.FloatType() | T.DoubleType()):
             yield ~(F.abs(value) < F.lit(float("inf")))
         case Leaf(reading=reading) if reading:
-            yield value.isNotNull() & (reading_of(value, reading).isNull() | value.rlike(DIGITS))
+            yield value.isNotNull() & (reading_of(value, leaf).isNull() | value.rlike(DIGITS))
 
 
 def _inner_doubts(shape: Shape, item: Column, *, nullable: bool) -> Iterator[Column]:
     if not nullable:
-        yield item.isNull()
+        yield present(item, shape).isNull()
     yield from _doubts(shape, item, None)
 
 

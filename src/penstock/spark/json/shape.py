@@ -43,6 +43,8 @@ class Leaf:
     @property
     def read_type(self) -> T.DataType:
         """What Spark's parser is asked for."""
+        if is_decimal(self):
+            return T.VariantType()
         return T.StringType() if self.reading else self.type
 
 
@@ -154,6 +156,11 @@ def row_type(shape: Record) -> T.StructType:
     return found
 
 
+def is_decimal(shape: Shape) -> bool:
+    """Whether a shape is a decimal."""
+    return isinstance(shape, Leaf) and shape.reading == "decimal"
+
+
 def has_readings(shape: Shape) -> bool:
     """Whether anything in the shape is read as text and made into something else."""
     match shape:
@@ -186,7 +193,7 @@ def _of_spark(spark_type: T.DataType) -> Shape:
         case T.MapType(valueType=values, valueContainsNull=nullable):
             return Entries(_of_spark(values), nullable)
         case T.DecimalType():
-            return Leaf("decimal", spark_type)
+            return Leaf("decimal", spark_type, "decimal")
         case _ if type(spark_type) in _SPARK:
             return _SPARK[type(spark_type)]
         case _:
@@ -199,8 +206,23 @@ def _record(record: RecordType) -> Record:
 
 def _member(item: Field) -> Member:
     shape, nullable = _of_avro(item.type, item.name)
-    default: object = item.default if item.default is not None else Missing.MISSING
+    default = _default(item.default, shape) if item.default is not None else Missing.MISSING
     return Member(item.name, shape, required=not nullable and default is MISSING, default=default)
+
+
+def _default(value: object, shape: Shape) -> object:
+    """A default as a message would have it: Avro writes that of a decimal as the bytes of its unscaled number."""
+    match shape, value:
+        case Leaf(type=T.DecimalType() as kind), str():
+            return f"{int.from_bytes(value.encode('latin-1'), 'big', signed=True)}e-{kind.scale}"
+        case Items(items=inner), list():
+            return [_default(item, inner) for item in value]
+        case Entries(values=inner), dict():
+            return {key: _default(item, inner) for key, item in value.items()}
+        case Record(members=members), dict():
+            return {each.name: _default(value[each.name], each.shape) for each in members if each.name in value}
+        case _:
+            return value
 
 
 def _of_avro(avro_type: Type, name: str) -> tuple[Shape, bool]:
@@ -231,7 +253,7 @@ def _union(branches: tuple[Type, ...], name: str) -> tuple[Shape, bool]:
 def _leaf(avro_type: FixedType | Primitive, name: str) -> Leaf:
     logical = avro_type.logical
     if logical is not None and logical.name == "decimal":
-        return Leaf("decimal", T.DecimalType(logical.precision, logical.scale))
+        return Leaf("decimal", T.DecimalType(logical.precision, logical.scale), "decimal")
     if logical is not None and logical.name in _LOGICAL:
         return _LOGICAL[logical.name]
     base = "bytes" if isinstance(avro_type, FixedType) else avro_type.name
