@@ -23,16 +23,17 @@ class Crash(Exception):
 
 @dataclass
 class Steps:
-    """Counts steps; the driver dies before number `crash_at`, or the first called `crash_before`, and does no more."""
+    """Counts steps; the driver dies before number `crash_at`, or the `nth` called `crash_before`, and does no more."""
 
     crash_at: int = 0
     crash_before: str = ""
+    nth: int = 1
     taken: list[str] = field(default_factory=list)
 
     def take(self, name: str) -> None:
         """Go on to the next step, or die."""
         self.taken.append(name)
-        if name == self.crash_before:
+        if self.crash_before and self.taken.count(self.crash_before) == self.nth:
             self.crash_at = len(self.taken)
         if self.crash_at and len(self.taken) >= self.crash_at:
             raise Crash(f"before {name}")

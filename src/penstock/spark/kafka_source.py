@@ -20,7 +20,7 @@ from penstock.kafka.topic_ids import topic_ids
 from penstock.spark.client_options import java_client_options
 from penstock.spark.decoding import MESSAGE_COLUMNS
 from penstock.spark.queries.narrowing import OffsetRange
-from penstock.spark.queries.position import Position, spark_json
+from penstock.spark.queries.position import NOWHERE, Position, spark_json
 from penstock.spark.queries.start_plan import ClusterNow, StartPlan, plan_start
 
 _FETCHING: Mapping[str, str] = {
@@ -78,8 +78,11 @@ def read_range(session: SparkSession, source: KafkaSource, part: OffsetRange) ->
     return session.read.format("kafka").options(**options).load().select(*MESSAGE_COLUMNS)
 
 
-def find_start(source: KafkaSource, saved: Position | None, group: GroupName | None) -> StartPlan:
-    """Where a query begins: where it was, else where the group is if one counts, else at the configured start."""
+def find_start(
+    source: KafkaSource, saved: Position | None, landed: Position | None, group: GroupName | None
+) -> StartPlan:
+    """Where a query begins: where it was, or its sink, else where the group is if one counts, else at the start."""
+    saved = saved or landed
     with Admin(source.settings) as admin:
         partitions = find_partitions(admin, source.topics)
         now = ClusterNow(
@@ -91,7 +94,7 @@ def find_start(source: KafkaSource, saved: Position | None, group: GroupName | N
         if saved is None and group is not None and (committed := committed_offsets(admin, group, partitions)):
             known = {topic: now.topic_ids[topic] for topic in {partition.topic for partition in committed}}
             saved = Position(committed, known)
-    plan = plan_start(saved, now)
+    plan = plan_start(saved, now, landed or NOWHERE)
     if source.on_data_loss == "stop":
         plan.refuse_losses()
     return plan

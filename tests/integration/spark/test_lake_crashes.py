@@ -29,9 +29,9 @@ TOO_LONG = "x" * 300
 LEAST_STEPS = {"parquet": 11, "delta": 6}
 
 
-def crash(lake: Lake, at: int = 0, before: str = "") -> list[str]:
+def crash(lake: Lake, at: int = 0, before: str = "", nth: int = 1) -> list[str]:
     """Run a driver that dies at a step; the steps that it took."""
-    steps = Steps(at, before)
+    steps = Steps(at, before, nth)
     with pytest.MonkeyPatch.context() as patch:
         count_steps(patch, steps)
         query = lake.query()
@@ -47,12 +47,15 @@ def crash(lake: Lake, at: int = 0, before: str = "") -> list[str]:
 def test_a_crash_between_any_two_steps_leaves_each_event_once(
     lake: Lake, lake_format: LakeFormat, create_topic: CreateTopic, fill: Fill
 ) -> None:
-    """Each driver finds what the one before left behind, and dies a step later than that one."""
+    """Each driver finds what the one before left behind, and dies a step later than that one.
+
+    Every other driver takes smaller batches, so that a repeated batch ends inside of what has landed.
+    """
     create_topic(1)
     fill(lake.topic, [event(0, TOO_LONG)])
     for step in range(1, MOST_STEPS):
         fill(lake.topic, [*events(range(2 * step, 2 * step + 2)), b"refused"])
-        taken = crash(lake, step)
+        taken = crash(lake.but(max_records=2 if step % 2 else lake.max_records), step)
         found = lake.ids()
         assert len(found) == len(set(found)), taken
         assert_nothing_else_is_seen(lake)
@@ -104,6 +107,26 @@ def test_a_failing_message_is_found_among_landed_ones_of_a_schema_that_the_new_d
     avro(lake).run()
     assert lake.ids() == [0, 1, 2, 3]
     assert refused(lake) == {f"{lake.topic}/0/3", f"{lake.topic}/0/5"}
+
+
+def crash_before_the_position_is_saved(lake: Lake) -> None:
+    """Run a driver that dies once its first batch is in the table; a start saves the position twice before."""
+    assert crash(lake, before=f"write {lake.state}/state.json", nth=3)[-1].startswith("write")
+
+
+def test_a_smaller_batch_after_a_crash_does_not_set_the_table_back(
+    lake: Lake, create_topic: CreateTopic, fill: Fill
+) -> None:
+    """The second batch ends before what has landed, and so does the position that is saved after it."""
+    create_topic(3)
+    fill(lake.topic, events(range(30)))
+    crash_before_the_position_is_saved(lake)
+    assert lake.ids() == list(range(30))
+    for size in (9, 6, 3):
+        crash_before_the_position_is_saved(lake.but(max_records=size))
+    fill(lake.topic, events(range(30, 33)))
+    lake.run()
+    assert lake.ids() == list(range(33))
 
 
 def test_events_that_came_after_the_crash_are_not_mistaken_for_those_before(

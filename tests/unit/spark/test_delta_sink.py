@@ -73,6 +73,16 @@ def test_a_driver_whose_successor_has_begun_lands_nothing(
     assert spark.read.format("delta").load(table.path).count() == 5
 
 
+def test_a_batch_that_ends_before_what_has_landed_leaves_the_position(
+    spark: SparkSession, table: LakeTable, rows: DataFrame
+) -> None:
+    first = sink(spark, table)
+    first.landed()
+    first.write(rows, batch(0, 2000))
+    first.write(rows.limit(0), Batch("shop.lake", 2, at(0), at(400), at(2000)))
+    assert sink(spark, table).landed() == at(2000)
+
+
 def test_a_commit_is_found_behind_many_of_others(
     spark: SparkSession, table: LakeTable, rows: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,29 @@ def test_a_log_that_was_cut_back_is_read_from_its_end() -> None:
     assert [loss.why for loss in plan.losses] == ["the log ends at 10, but 30 was already reached"]
 
 
+def test_records_that_have_landed_are_no_loss_when_retention_removes_them() -> None:
+    saved, landed = Position(offsets(3, 3), {EVENTS: "id"}), Position(offsets(7, 4), {EVENTS: "id"})
+    plan = plan_start(saved, now(offsets(5, 5), offsets(10, 20)), landed)
+    assert plan.position.offsets == offsets(5, 5)
+    assert [str(loss) for loss in plan.losses] == ["events/1: retention removed offsets 4 to 4"]
+
+
+def test_what_landed_of_a_log_that_was_cut_back_says_nothing_about_its_new_records() -> None:
+    saved, landed = Position(offsets(3, 3), {EVENTS: "id"}), Position(offsets(30, 4), {EVENTS: "id"})
+    plan = plan_start(saved, now(offsets(0, 0), offsets(10, 20)), landed)
+    assert plan.position.offsets == offsets(3, 3)
+    assert plan.landed.offsets == offsets(10, 4)
+    assert [str(loss) for loss in plan.losses] == ["events/0: the log ends at 10, but 30 was already reached"]
+
+
+def test_a_topic_that_the_source_has_again_goes_on_where_the_sink_is() -> None:
+    saved, landed = Position({}, {TopicName("others"): "id"}), Position(offsets(7), {EVENTS: "id"})
+    assert plan_start(saved, now(offsets(0), offsets(10)), landed).position.offsets == offsets(7)
+    anew = plan_start(saved, now(offsets(0), offsets(10), fresh=offsets(0), topic_id="new"), landed)
+    assert anew.position.offsets == offsets(0)
+    assert not anew.losses
+
+
 def test_losses_stop_a_query_that_does_not_allow_them() -> None:
     plan = plan_start(Position(offsets(3), {EVENTS: "id"}), now(offsets(5), offsets(10)))
     with pytest.raises(DataLost, match="events/0: retention removed offsets 3 to 4") as raised:

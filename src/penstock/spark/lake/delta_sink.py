@@ -69,7 +69,7 @@ class DeltaSink:
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
         """As the protocol says: exactly once."""
-        self._append(formed.coalesce(writers(self._session, batch.size)), self._number + 1, batch.end)
+        self._append(formed.coalesce(writers(self._session, batch.size)), self._number + 1, batch.lands_at)
         if not self._number and self._last_commit().owner != self._owner:
             raise QueryInterrupted(f"table {self._table.name} was made by another driver of {self._query}")
         self._number += 1

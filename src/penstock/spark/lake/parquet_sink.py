@@ -98,7 +98,7 @@ class ParquetSink:
         self._note_columns(formed.schema)
         number = self._number + 1
         staged = self._stage(formed, f"{self._staging}/{number}", batch.size)
-        entry = Entry(number, self._owner, batch.end, tuple(self._moves(staged, number)))
+        entry = Entry(number, self._owner, batch.lands_at, tuple(self._moves(staged, number)))
         if not self._ledger.add(entry):
             raise TakenOver(
                 f"another driver writes to table {self._table.name} for {self._query}",

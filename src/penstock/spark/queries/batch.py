@@ -58,7 +58,7 @@ class BatchPath:
 
 @dataclass
 class Underway:
-    """A batch on its path, and what is known of it: what has landed before, and which messages have to stay out.
+    """A batch on its path, and what is known of it: which messages have to stay out.
 
     The transform fails on those in `failing`; the sink cannot write all rows of those in `unfit`. Both are kept as soon
     as they are found. `rest` is what the sink has still to do. What it gives back is kept after the rows are safe: such
@@ -67,7 +67,6 @@ class Underway:
 
     batch: Batch
     messages: DataFrame
-    landed: Offsets
     read_range: ReadRange
     failing: dict[OffsetRange, TransformFailed] = field(default_factory=dict)
     unfit: set[Origin] = field(default_factory=set)
@@ -103,13 +102,14 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
     1 read    2 decode    3 transform    4 write to the sink    5 keep what was refused    6 note the progress
     """
     # 1 read, without what has landed already
-    arriving = unlanded(underway.messages, underway.landed)
+    landed = underway.batch.already_landed
+    arriving = unlanded(underway.messages, landed)
     # 2 decode, 3 transform, 4 write; what the transform fails on is found, kept, and left out
     written = _mending(path, underway, lambda: _write(path, arriving, underway))
     # 5 keep what was refused; where nothing was counted, look
-    if written.counts is None or written.counts.refused or underway.landed:
+    if written.counts is None or written.counts.refused or landed:
         _learning(path.decoder, underway.messages, lambda: _keep_refused(path, underway))
-    if written.unfit is None or written.unfit or underway.landed:
+    if written.unfit is None or written.unfit or landed:
         _mending(path, underway, lambda: _keep_unfit(path, underway))
     known = written.counts or Counts(underway.batch.size - underway.left_out, 0)
     left_out = underway.left_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from penstock.events.record import Offset, Partition, TopicName
 from penstock.kafka.offsets import Offsets, PartitionId, nested
@@ -30,6 +30,33 @@ class Position:
     def from_data(cls, data: Mapping[str, Any]) -> Position:
         """From what `as_data` gave."""
         return cls(flat(data["offsets"]), {TopicName(topic): topic_id for topic, topic_id in data["topic_ids"].items()})
+
+
+NOWHERE: Final = Position({}, {})
+"""The position before anything was read."""
+
+
+def same_topics(landed: Position, now: Position) -> Offsets:
+    """Return what has landed of the topics of `now`; a recreated topic has another id and starts over."""
+    ids = now.topic_ids
+    return {place: offset for place, offset in landed.offsets.items() if ids.get(place.topic) == _id(landed, place)}
+
+
+def with_absent(now: Position, landed: Position) -> Position:
+    """Return `now` with the topics that only `landed` has: those that a query stopped to read, and may read again."""
+    absent = {place: offset for place, offset in landed.offsets.items() if place.topic not in now.topic_ids}
+    return Position({**absent, **now.offsets}, {**landed.topic_ids, **now.topic_ids})
+
+
+def furthest(landed: Position, now: Position) -> Position:
+    """Return the larger offset of each partition, also of topics that only `landed` has."""
+    same = same_topics(landed, now)
+    reached = {place: max(offset, same.get(place, offset)) for place, offset in now.offsets.items()}
+    return with_absent(Position({**same, **reached}, now.topic_ids), landed)
+
+
+def _id(position: Position, place: PartitionId) -> str | None:
+    return position.topic_ids.get(place.topic)
 
 
 def flat(data: Mapping[str, Mapping[str, int]]) -> Offsets:

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError
-from penstock.events.record import GroupName, Offset
+from penstock.events.record import GroupName
 from penstock.kafka.admin import Admin
 from penstock.kafka.offsets import Offsets
 from penstock.spark.failures import as_error, spark_failures, translate
@@ -30,7 +30,7 @@ from penstock.spark.queries.batch import BatchPath, Underway, finish_batch, run_
 from penstock.spark.queries.behind import Behind
 from penstock.spark.queries.laps import Laps
 from penstock.spark.queries.observing import Counts
-from penstock.spark.queries.position import Position, flat
+from penstock.spark.queries.position import NOWHERE, Position, flat
 from penstock.spark.queries.state import State
 from penstock.spark.queries.vitals import LastBatch
 from penstock.spark.sinks.sink import Batch
@@ -84,7 +84,7 @@ class Query:
 
     def __init__(self, session: SparkSession, spec: QuerySpec) -> None:
         self.spec = spec
-        self.position = Position({}, {})
+        self.position = NOWHERE
         self.batches = 0
         self.counts = Counts(0, 0)
         self.last_batch: LastBatch | None = None
@@ -92,7 +92,8 @@ class Query:
         self._admin = Admin(spec.source.settings)
         self._running: StreamingQuery | None = None
         self._checkpoint = Path()
-        self._landed: Offsets = {}
+        self._landed = self.position
+        """Up to where messages are in the sink, which may be further than they were read."""
         self._reached = self.position
         """Up to where batches were read; the last of them may not be done."""
         self._behind = Behind()
@@ -107,12 +108,12 @@ class Query:
         landed = self.spec.path.sink.landed()
         self.spec.path.dead_letters.prepare()
         group = None if self.spec.is_new else self.spec.seen_in
-        plan = find_start(self.spec.source, saved or landed, group)
+        plan = find_start(self.spec.source, saved, landed, group)
         for loss in plan.losses:
             _log.warning("%s goes on without lost records: %s", self.spec.name, loss)
         self.spec.state.save(plan.position)
         self.position = self._reached = plan.position
-        self._landed = ahead(same_topics(landed, plan.position), plan.position.offsets)
+        self._landed = plan.landed
         self._begin(plan.position)
 
     @property
@@ -174,15 +175,15 @@ class Query:
         self._number = max(self._number + 1, time.time_ns() // 1_000_000)
         ends = self._ends(batch_id)
         end = self._reached.advanced(ends, current_ids(self._admin, self._reached, ends))
-        batch = Batch(self.spec.name, self._number, self._reached, end)
-        underway = Underway(batch, messages, self._landed, partial(read_range, self._session, self.spec.source))
+        batch = Batch(self.spec.name, self._number, self._reached, end, self._landed)
+        underway = Underway(batch, messages, partial(read_range, self._session, self.spec.source))
         laps.end("finding its range")
         counts = run_batch(self.spec.path, underway)
         laps.end("reading and writing")
         self._behind.wait()
         laps.end("waiting for the batch before")
         self._reached = end
-        self._landed = ahead(self._landed, end.offsets)
+        self._landed = batch.lands_at
         finish = partial(self._finish, underway, counts, laps)
         if underway.rest:
             self._behind.begin(finish)
@@ -212,16 +213,3 @@ class Query:
     def _forget_checkpoint(self) -> None:
         if self._checkpoint.name:
             shutil.rmtree(self._checkpoint, ignore_errors=True)
-
-
-def ahead(landed: Offsets, done: Offsets) -> Offsets:
-    """Where the sink has more than is done: what a crash cut off from its dead letters and its progress."""
-    return {place: offset for place, offset in landed.items() if offset > done.get(place, Offset(0))}
-
-
-def same_topics(landed: Position | None, now: Position) -> Offsets:
-    """What has landed of the topics as they are now; a topic made anew has nothing in common with its old offsets."""
-    if landed is None:
-        return {}
-    same = {topic for topic, topic_id in landed.topic_ids.items() if now.topic_ids.get(topic) == topic_id}
-    return {place: offset for place, offset in landed.offsets.items() if place.topic in same}

@@ -10,23 +10,41 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import PenstockError
-from penstock.events.record import Origin
-from penstock.spark.queries.position import Position, distance
+from penstock.events.record import Offset, Origin
+from penstock.kafka.offsets import Offsets
+from penstock.spark.queries.position import NOWHERE, Position, distance, furthest, same_topics
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One micro-batch of a query: which offsets it holds, and a number that only grows."""
+    """One micro-batch of a query: which offsets it holds, and a number that only grows.
+
+    `landed` is the position of the sink before the batch. After a crash it may be anywhere: before the start of the
+    batch, inside of it, or behind its end, since a repeated batch may be smaller than it was the first time.
+    """
 
     query: str
     number: int
     start: Position
     end: Position
+    landed: Position = NOWHERE
 
     @property
     def size(self) -> int:
         """How many messages it has at most."""
         return distance(self.start.offsets, self.end.offsets)
+
+    @property
+    def already_landed(self) -> Offsets:
+        """Offsets below which messages of this batch are in the sink, for the partitions that have such messages."""
+        done = self.start.offsets
+        landed = same_topics(self.landed, self.end)
+        return {place: offset for place, offset in landed.items() if offset > done.get(place, Offset(0))}
+
+    @property
+    def lands_at(self) -> Position:
+        """The position of the sink after this batch, which the sink stores together with the rows."""
+        return furthest(self.landed, self.end)
 
 
 Rest = Callable[[], Mapping[Origin, PenstockError]]
@@ -37,7 +55,8 @@ class Sink(Protocol):
     """Where rows go.
 
     `write` returns when all rows are safe, and raises when they may not be; then the same offsets come again, in this
-    run or in the next one. A sink that wrote them all the same says so by `landed`, and is not given them again.
+    run or in the next one, possibly in smaller batches. A sink that reports its position by `landed` stores
+    `batch.lands_at` with the rows, and does not get messages again that are before its position.
 
     A sink for which Spark is only half of the way gives back the other half as a `Rest`, and the rows are safe when
     that one returns. It is called once, on another thread, while Spark reads the next batch; the rests of two batches
