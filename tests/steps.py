@@ -60,6 +60,9 @@ class SteppedFiles:
     def below(self, directory: str) -> list[FoundFile]:
         return self.files.below(directory)
 
+    def names(self, directory: str) -> list[str]:
+        return self.files.names(directory)
+
     def move(self, source: str, target: str) -> None:
         self.steps.take(f"move {source} to {target}")
         self.files.move(source, target)
@@ -67,6 +70,9 @@ class SteppedFiles:
     def remove(self, path: str) -> None:
         self.steps.take(f"remove {path}")
         self.files.remove(path)
+
+    def remove_if_empty(self, directory: str) -> None:
+        self.files.remove_if_empty(directory)
 
     def lock(self, path: str) -> AbstractContextManager[None]:
         return self.files.lock(path)

@@ -22,6 +22,7 @@
     │   ├── PipelineError
     │   │   ├── DataLost               records were gone before they were read
     │   │   ├── LedgerLost             a table has files that no ledger accounts for
+    │   │   ├── UnsafeStore            a store lets two writers create the same file
     │   │   ├── TakenOver              another driver runs the same query
     │   │   └── QueryFailed            Spark refuses the query
     │   ├── LetterNotFound             no dead letter stands there
@@ -92,6 +93,7 @@ from penstock.errors.running import (
     TableNotFound,
     TableUnreadable,
     TakenOver,
+    UnsafeStore,
 )
 from penstock.errors.systems import (
     AuthenticationFailed,
@@ -182,5 +184,6 @@ __all__ = [
     "Transient",
     "Undelivered",
     "UndeliveredRecord",
+    "UnsafeStore",
     "UsageError",
 ]

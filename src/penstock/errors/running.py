@@ -23,6 +23,12 @@ class LedgerLost(PipelineError):
     code = "pipeline.ledger_lost"
 
 
+class UnsafeStore(PipelineError):
+    """The store of a table lets two writers create the same file, so two drivers could write the same records."""
+
+    code = "pipeline.unsafe_store"
+
+
 class TakenOver(PipelineError):
     """Another driver has begun to run the same query."""
 

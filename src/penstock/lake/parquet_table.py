@@ -67,7 +67,7 @@ class ParquetTable:
         return [self._change(query, file) for query, file in newest]
 
     def _change(self, query: str, file: StoredFile) -> Change:
-        entry = Entry.from_json(self._store.read(file.path))
+        entry = Entry.from_json(self._store.read(file.path), file.path)
         position = ", ".join(f"{partition}/{offset}" for partition, offset in sorted(entry.end.offsets.items()))
         return Change(entry.number, file.written, f"batch up to {position}" if position else "a driver began", query)
 

@@ -8,12 +8,12 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from penstock.errors import QueryInterrupted
+from penstock.errors import LedgerLost, QueryInterrupted
 
 _LOCK_SECONDS = 30.0
 _LOCK_PAUSE = 0.01
@@ -48,12 +48,23 @@ class Files(Protocol):
         """Every file below a directory, at any depth, by name; none if it is not there."""
         ...
 
+    def names(self, directory: str) -> list[str]:
+        """List the files and directories that are directly in a directory; none if it does not exist."""
+        ...
+
     def move(self, source: str, target: str) -> None:
-        """Move a file; nothing happens if it was moved before, also if that was interrupted half way."""
+        """Move a file; nothing happens if it was moved before, also if that was interrupted half way.
+
+        Raise LedgerLost if there is another file at the target.
+        """
         ...
 
     def remove(self, path: str) -> None:
         """Remove a file, or a directory with all that is in it, if it is there."""
+        ...
+
+    def remove_if_empty(self, directory: str) -> None:
+        """Remove a directory if nothing is in it."""
         ...
 
     def lock(self, path: str) -> AbstractContextManager[None]:
@@ -106,16 +117,28 @@ class LocalFiles:
             found = (Path(folder) / name for folder, _, names in os.walk(root) for name in names)
             return sorted(FoundFile(str(path.relative_to(root)), path.stat().st_size) for path in found)
 
+    def names(self, directory: str) -> list[str]:
+        """As the protocol says."""
+        with told(directory):
+            try:
+                return sorted(entry.name for entry in local_path(directory).iterdir())
+            except FileNotFoundError:
+                return []
+
     def move(self, source: str, target: str) -> None:
         """As the protocol says."""
         origin, goal = local_path(source), local_path(target)
         with told(target):
             goal.parent.mkdir(parents=True, exist_ok=True)
             try:
-                origin.replace(goal)
+                goal.hardlink_to(origin)  # unlike a rename, a link never replaces another file
             except FileNotFoundError:
                 if not goal.exists():
                     raise
+            except FileExistsError:
+                if _is_another(origin, goal):
+                    raise occupied(target) from None
+            origin.unlink(missing_ok=True)
 
     def remove(self, path: str) -> None:
         """As the protocol says."""
@@ -125,6 +148,11 @@ class LocalFiles:
                 shutil.rmtree(target)
             else:
                 target.unlink(missing_ok=True)
+
+    def remove_if_empty(self, directory: str) -> None:
+        """As the protocol says."""
+        with suppress(OSError):
+            local_path(directory).rmdir()
 
     @contextmanager
     def lock(self, path: str) -> Iterator[None]:
@@ -147,6 +175,21 @@ def told(path: str) -> Iterator[None]:
         raise QueryInterrupted(
             f"{path}: {error.strerror or error}", hint="is there room, and the right to write?"
         ) from error
+
+
+def occupied(target: str) -> LedgerLost:
+    """The error of a move onto a file that holds something else."""
+    return LedgerLost(
+        f"{target} exists already, with another content",
+        hint="was the ledger of its table restored from an older copy? restore the newest one",
+    )
+
+
+def _is_another(origin: Path, goal: Path) -> bool:
+    try:
+        return not origin.samefile(goal)
+    except FileNotFoundError:  # it was moved by somebody else meanwhile
+        return False
 
 
 @contextmanager

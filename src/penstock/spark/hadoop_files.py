@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from penstock.errors import QueryInterrupted
-from penstock.spark.files import Files, FoundFile, LocalFiles, is_local
+from penstock.spark.files import Files, FoundFile, LocalFiles, is_local, occupied
 
 _THERE_ALREADY = ("FileAlreadyExistsException", "RemoteFileChangedException")
+_OBJECT_STORES = {"s3a", "gs"}
+"""Stores where an object appears as a whole when its stream is closed. Renaming one is a copy, so it proves nothing."""
 
 
 def files_at(location: str, session: SparkSession) -> Files:
@@ -28,7 +31,8 @@ class HadoopFiles:
         self._conf: Any = session._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
         with _told(location):
             self._system = self._path(location).getFileSystem(self._conf)
-        self._stores_objects = location.startswith("s3a:")
+        self._scheme = urlsplit(location).scheme
+        self._stores_objects = self._scheme in _OBJECT_STORES
 
     def read(self, path: str) -> bytes | None:
         """As the protocol says."""
@@ -49,13 +53,16 @@ class HadoopFiles:
             _finish(stream, data)
 
     def create(self, path: str, data: bytes) -> bool:
-        """As the protocol says; S3 is asked to refuse the object if there is one."""
+        """As the protocol says; an object store is asked to refuse the object if there is one."""
         target = self._path(path)
         try:
             with _told(path):
-                if self._system.exists(target):
+                if self._stores_objects:
+                    stream = self._new_object(target)
+                elif self._system.exists(target):
                     return False
-                stream = self._new_object(target) if self._stores_objects else self._atomic(target, replace=False)
+                else:
+                    stream = self._atomic(target, replace=False)
                 _finish(stream, data)
         except QueryInterrupted as refusal:
             if any(told in refusal.message for told in _THERE_ALREADY):
@@ -77,11 +84,21 @@ class HadoopFiles:
                 found.append(FoundFile(status.getPath().toString()[prefix:], status.getLen()))
             return sorted(found)
 
+    def names(self, directory: str) -> list[str]:
+        """As the protocol says."""
+        with _told(directory):
+            root = self._path(directory)
+            if not self._system.exists(root):
+                return []
+            return sorted(status.getPath().getName() for status in self._system.listStatus(root))
+
     def move(self, source: str, target: str) -> None:
         """As the protocol says; a target that is there is whole, so only the source is left to remove."""
         origin, goal = self._path(source), self._path(target)
         with _told(target):
             if self._system.exists(goal):
+                if self._system.exists(origin) and self._size(origin) != self._size(goal):
+                    raise occupied(target)
                 self._system.delete(origin, False)
                 return
             self._system.mkdirs(goal.getParent())
@@ -93,6 +110,12 @@ class HadoopFiles:
         with _told(path):
             self._system.delete(self._path(path), True)
 
+    def remove_if_empty(self, directory: str) -> None:
+        """As the protocol says; an object store has no directories."""
+        if not self._stores_objects and not self.names(directory):
+            with _told(directory):
+                self._system.delete(self._path(directory), False)
+
     def lock(self, path: str) -> AbstractContextManager[None]:  # noqa: ARG002 - there is nothing to lock
         """As the protocol says: none."""
         return nullcontext()
@@ -103,8 +126,13 @@ class HadoopFiles:
         return managers.create(target, self._conf).createAtomic(target, replace)
 
     def _new_object(self, target: Any) -> Any:  # noqa: ANN401 - as above
+        if self._scheme != "s3a":
+            return self._system.create(target, False)  # the connector of `gs` asks for generation 0: no such object
         builder = self._system.createFile(target).create().recursive()
         return builder.must("fs.option.create.conditional.overwrite", "true").build()
+
+    def _size(self, path: Any) -> int:  # noqa: ANN401 - an object of Java
+        return int(self._system.getFileStatus(path).getLen())
 
     def _path(self, path: str) -> Any:  # noqa: ANN401 - an object of Java
         return self._java.org.apache.hadoop.fs.Path(path)

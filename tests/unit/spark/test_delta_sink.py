@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.errors import LedgerLost, QueryInterrupted
+from penstock.errors import LedgerLost, QueryInterrupted, TakenOver
 from penstock.events.record import Offset, Partition, TopicName
 from penstock.kafka.offsets import PartitionId
 from penstock.spark.lake import delta_sink
@@ -69,8 +69,11 @@ def test_a_driver_whose_successor_has_begun_lands_nothing(
     old.landed()
     old.write(rows, batch(0, 5))
     assert new.landed() == at(5)
-    old.write(rows, batch(5, 10))
+    with pytest.raises(TakenOver, match="another driver writes"):
+        old.write(rows, batch(5, 10))
     assert spark.read.format("delta").load(table.path).count() == 5
+    new.write(rows, batch(5, 10))
+    assert spark.read.format("delta").load(table.path).count() == 10
 
 
 def test_a_batch_that_ends_before_what_has_landed_leaves_the_position(
@@ -81,6 +84,17 @@ def test_a_batch_that_ends_before_what_has_landed_leaves_the_position(
     first.write(rows, batch(0, 2000))
     first.write(rows.limit(0), Batch("shop.lake", 2, at(0), at(400), at(2000)))
     assert sink(spark, table).landed() == at(2000)
+
+
+def test_a_commit_of_somebody_else_between_two_batches_is_no_takeover(
+    spark: SparkSession, table: LakeTable, rows: DataFrame
+) -> None:
+    first = sink(spark, table)
+    first.landed()
+    for number in range(3):
+        first.write(rows, batch(5 * number, 5 * number + 5))
+        append(rows, table, 2)
+    assert sink(spark, table).landed() == at(15)
 
 
 def test_a_commit_is_found_behind_many_of_others(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import QueryInterrupted
+from penstock.errors import LedgerLost, QueryInterrupted
 from penstock.spark.files import Files, FoundFile, LocalFiles
 from penstock.spark.hadoop_files import HadoopFiles
 
@@ -69,6 +69,30 @@ def test_a_move_can_be_repeated(files: Files, tmp_path: Path) -> None:
 def test_moving_what_never_was_is_refused(files: Files, tmp_path: Path) -> None:
     with pytest.raises(QueryInterrupted):
         files.move(f"{tmp_path}/from/file", f"{tmp_path}/to/file")
+
+
+def test_a_move_never_replaces_another_file(files: Files, tmp_path: Path) -> None:
+    files.write(f"{tmp_path}/from/file", b"new")
+    files.write(f"{tmp_path}/to/file", b"stored")
+    with pytest.raises(LedgerLost, match="exists already"):
+        files.move(f"{tmp_path}/from/file", f"{tmp_path}/to/file")
+    assert files.read(f"{tmp_path}/to/file") == b"stored"
+
+
+def test_a_local_move_that_was_cut_off_is_finished(tmp_path: Path) -> None:
+    files = LocalFiles()
+    files.write(f"{tmp_path}/from/file", b"1")
+    (tmp_path / "to").mkdir()
+    (tmp_path / "to" / "file").hardlink_to(tmp_path / "from" / "file")
+    files.move(f"{tmp_path}/from/file", f"{tmp_path}/to/file")
+    assert files.below(str(tmp_path)) == [FoundFile("to/file", 1)]
+
+
+def test_what_is_directly_in_a_directory_is_listed(files: Files, tmp_path: Path) -> None:
+    assert files.names(f"{tmp_path}/nothing") == []
+    files.write(f"{tmp_path}/table/folder/file", b"1")
+    files.write(f"{tmp_path}/table/file", b"1")
+    assert files.names(f"{tmp_path}/table") == ["file", "folder"]
 
 
 def test_files_and_directories_are_removed_also_twice(files: Files, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
-from penstock.spark.lake.delta_log import is_delta_table, log_path
+from penstock.spark.lake.delta_log import is_delta_table, remove_unfinished_commits
 from penstock.spark.lake.delta_sink import delta_path
 from penstock.spark.lake.evolution import nullable
 from penstock.spark.lake.formats import refuse_other_format
@@ -179,8 +179,9 @@ class ChangeTable:
             f"{quoted(field.name)} {nullable(field.dataType).simpleString()}" for field in schema.fields
         )
         properties = ", ".join(f"'{name}' = '{value}'" for name, value in self.properties(schema).items())
-        # What a driver left that was killed in the first commit would stand in the way of this one.
-        self._files.remove(log_path(self.table.path))
+        # What a driver left that was killed in the first commit would stand in the way of this one. A commit stays:
+        # it is the successor's, if this driver was taken for dead since it looked.
+        remove_unfinished_commits(self._files, self.table.path)
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.path} ({columns}) USING delta TBLPROPERTIES ({properties})")
         return self.read(session).schema
 

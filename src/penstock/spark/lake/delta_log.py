@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from penstock.spark.files import Files
@@ -30,10 +31,23 @@ def log_path(path: str) -> str:
     return f"{path}/{LOG}"
 
 
+def remove_unfinished_commits(files: Files, path: str) -> None:
+    """Remove from a log what is no commit: files that a driver wrote before it was killed."""
+    for found in files.below(log_path(path)):
+        if not is_commit(found.path):
+            files.remove(f"{log_path(path)}/{found.path}")
+    files.remove_if_empty(log_path(path))
+
+
 def commits(files: Files, path: str) -> list[str]:
     """The commits that the log still has, by the names of their files, the newest first."""
     found = (file.path for file in files.below(log_path(path)))
     return sorted(filter(_ACTIONS.fullmatch, found), reverse=True)
+
+
+def versions_below(version: int) -> Iterator[str]:
+    """The names that commits have, from this version down to the first one."""
+    return (f"{number:020}.json" for number in range(version, -1, -1))
 
 
 def is_first(commit: str) -> bool:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
-from penstock.errors import LedgerLost, QueryInterrupted
+from penstock.errors import LedgerLost, QueryInterrupted, TakenOver
 from penstock.spark.decoding import KAFKA, without_origin
 from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
-from penstock.spark.lake.delta_log import commits, is_delta_table, is_first, note_of
+from penstock.spark.lake.delta_log import commits, is_delta_table, is_first, note_of, versions_below
 from penstock.spark.lake.evolution import conformed
 from penstock.spark.lake.folders import unnameable, with_folders
 from penstock.spark.lake.formats import refuse_other_format
@@ -70,10 +70,21 @@ class DeltaSink:
     def write(self, formed: DataFrame, batch: Batch) -> None:
         """As the protocol says: exactly once."""
         self._append(formed.coalesce(writers(self._session, batch.size)), self._number + 1, batch.lands_at)
-        if not self._number and self._last_commit().owner != self._owner:
-            raise QueryInterrupted(f"table {self._table.name} was made by another driver of {self._query}")
+        self._require_own_commit()
         self._number += 1
         self._notes = next_notes(self._table, self._notes, formed.schema)
+
+    def _require_own_commit(self) -> None:
+        """Raise unless the newest commit of the query is this driver's: Delta silently skips a number that is taken."""
+        newest = self._first_own(versions_below(self._snapshot().version()))
+        if newest is not None and newest.owner == self._owner:
+            return
+        if not self._number:
+            raise QueryInterrupted(f"table {self._table.name} was made by another driver of {self._query}")
+        raise TakenOver(
+            f"another driver writes to table {self._table.name} for {self._query}",
+            hint="stop one of the two; a query is run by one driver at a time",
+        )
 
     def _claim(self, columns: T.StructType) -> Position | None:
         """Take the next number, so that a driver that had it in mind cannot commit any more; gives the position."""
@@ -120,16 +131,20 @@ class DeltaSink:
                 )
         return found or NO_COMMIT
 
-    def _first_own(self, names: Sequence[str]) -> Commit | None:
+    def _first_own(self, names: Iterable[str]) -> Commit | None:
         """The first of these commits that is the query's."""
         notes = (note_of(self._files, self._table.path, name) for name in names)
         return next(filter(None, (commit_in(about, self._query) for about in notes if about)), None)
 
     def _has_committed(self) -> bool:
         """Whether the query ever made a commit: a table's log forgets old ones, but not that they were made."""
+        return bool(self._snapshot().transactions().contains(self._query))
+
+    def _snapshot(self) -> Any:  # noqa: ANN401 - an object of Java
+        """The table as this driver has seen it last."""
         java: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public way to a table's log
         log = java.org.apache.spark.sql.delta.DeltaLog.forTable(self._session._jsparkSession, self._table.path)  # noqa: SLF001 - as above
-        return bool(log.unsafeVolatileSnapshot().transactions().contains(self._query))
+        return log.unsafeVolatileSnapshot()
 
 
 @dataclass(frozen=True)

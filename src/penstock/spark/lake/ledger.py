@@ -10,8 +10,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from penstock.errors import LedgerLost
 from penstock.spark.files import Files
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
@@ -42,11 +44,18 @@ class Entry:
         return json.dumps(data).encode()
 
     @classmethod
-    def from_json(cls, text: bytes) -> Entry:
-        """The entry of a file."""
-        data: Mapping[str, Any] = json.loads(text)
-        moves = tuple(Move(*move) for move in data["moves"])
-        return cls(data["number"], data["owner"], Position.from_data(data["end"]), moves)
+    def from_json(cls, text: bytes, path: str) -> Entry:
+        """Read the entry of a file. Raise LedgerLost if it is damaged: nobody knows whether its batch has landed."""
+        try:
+            data: Mapping[str, Any] = json.loads(text)
+            moves = tuple(Move(*move) for move in data["moves"])
+            return cls(data["number"], data["owner"], Position.from_data(data["end"]), moves)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            files = f"part-*-{PurePosixPath(path).stem.lstrip('0')}-*.parquet"
+            raise LedgerLost(
+                f"ledger entry {path} is {'damaged' if text else 'empty'}",
+                hint=f"restore it from a copy; if the table has no {files}, remove the entry: the batch is read again",
+            ) from error
 
 
 class Ledger:
@@ -62,9 +71,13 @@ class Ledger:
 
     def last(self) -> Entry | None:
         """The newest entry, or None before the first batch."""
-        names = self._names()
-        text = self._files.read(f"{self._directory}/{names[-1]}") if names else None
-        return Entry.from_json(text) if text else None
+        while names := self._names():
+            path = f"{self._directory}/{names[-1]}"
+            text = self._files.read(path)
+            if text is not None:
+                return Entry.from_json(text, path)
+            # Somebody else added so many entries meanwhile that this one was removed.
+        return None
 
     def add(self, entry: Entry) -> bool:
         """Make a batch part of the table, and forget entries of long ago; False if somebody else has gone on."""

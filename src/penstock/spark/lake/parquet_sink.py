@@ -25,9 +25,11 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
 from penstock.errors import LedgerLost, TakenOver
 from penstock.spark.decoding import KAFKA, without_origin
+from penstock.spark.exclusive_create import require_exclusive_create
+from penstock.spark.files import is_local
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.evolution import conformed
-from penstock.spark.lake.file_names import file_name, writer_of
+from penstock.spark.lake.file_names import file_name, number_of, writer_of
 from penstock.spark.lake.folder_numbers import NUMBER, FolderNumbers
 from penstock.spark.lake.folders import unnameable, with_folders
 from penstock.spark.lake.formats import refuse_other_format
@@ -54,8 +56,8 @@ class ParquetSink:
         self._table = table
         self._query = query
         self._all_staging = f"{table.state(query)}/staging"
-        self._owner = uuid.uuid4().hex
-        self._staging = f"{self._all_staging}/{self._owner}"
+        self._owner = self._staging = ""
+        self._is_store_checked = False
         self._ledger = Ledger(self._files, ledger_of(table, query))
         self._number = 0
         self._notes: TableNotes | None = None
@@ -69,17 +71,23 @@ class ParquetSink:
 
     def landed(self) -> Position | None:
         """As the protocol says; from now on no other driver's batch can land, and what it staged is removed."""
+        self._check_store()
+        self._owner = uuid.uuid4().hex
+        self._staging = f"{self._all_staging}/{self._owner}"
         while True:
             last = self._ledger.last()
-            if last is None:
-                self._refuse_unknown_files()
-            elif last.moves:
+            if last is None or is_local(self._table.lake):
+                self._refuse_unknown_files(last)
+            if last is not None and last.moves:
                 self._move(last)
+            # Listed before the claim: whatever is staged later may be a successor's.
+            abandoned = self._files.names(self._all_staging)
             claim = Entry(last.number + 1 if last else 1, self._owner, last.end if last else Position({}, {}))
             if self._ledger.add(claim):
                 break
         self._number = claim.number
-        self._files.remove(self._all_staging)
+        for name in abandoned:
+            self._files.remove(f"{self._all_staging}/{name}")
         self._notes = read_notes(self._files, self._table)
         return claim.end if claim.end.offsets else None
 
@@ -106,7 +114,13 @@ class ParquetSink:
             )
         self._move(entry)
         self._number = number
-        self._files.remove(f"{self._staging}/{number}")
+        self._files.remove(self._staging)
+
+    def _check_store(self) -> None:
+        """Check once that two drivers cannot both add an entry of the same number."""
+        if not self._is_store_checked and not is_local(self._table.lake):
+            require_exclusive_create(self._files, self._table.state(self._query))
+            self._is_store_checked = True
 
     def _note_columns(self, schema: T.StructType) -> None:
         notes = next_notes(self._table, self._notes, schema)
@@ -149,11 +163,19 @@ class ParquetSink:
                 self._files.move(*move)
         self._ledger.finish(entry)
 
-    def _refuse_unknown_files(self) -> None:
-        own = [found.path for found in self._files.below(self._table.path) if writer_of(found.path) == self._query]
-        if own:
+    def _refuse_unknown_files(self, last: Entry | None) -> None:
+        """Refuse a table whose files are newer than the ledger.
+
+        Only a missing ledger is looked for in an object store: listing a large table takes long there.
+        """
+        files = [found.path for found in self._files.below(self._table.path) if writer_of(found.path) == self._query]
+        newest = last.number if last else 0
+        unknown = [path for path in files if number_of(path) > newest]
+        # Another driver may have added the entry of these files since the last one was read.
+        if unknown and self._ledger.last() == last:
+            why = f"their ledger ends at batch {newest}" if last else "their ledger is gone"
             raise LedgerLost(
-                f"table {self._table.name} has {len(own)} files of {self._query}, but their ledger is gone",
+                f"table {self._table.name} has {len(unknown)} files of {self._query}, but {why}",
                 hint=f"restore {self._table.state(self._query)}, or give the pipeline another name or table",
             )
 

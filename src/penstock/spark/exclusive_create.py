@@ -1,0 +1,53 @@
+"""Check that a store creates a file only once, since a ledger relies on it to tell two drivers apart.
+
+S3 refuses a second object if it supports `If-None-Match`, HDFS and a hierarchical Azure store refuse to rename onto an
+existing file. A store that supports neither accepts both files without an error.
+"""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Final
+
+from penstock.errors import QueryInterrupted, UnsafeStore
+from penstock.spark.files import Files
+
+_CONTENDERS: Final = 6
+
+
+def require_exclusive_create(files: Files, directory: str) -> None:
+    """Raise UnsafeStore if a file can be created twice: one after the other, or by several writers at once."""
+    probe = f"{directory}/probe-{uuid.uuid4().hex}"
+    path = f"{probe}/entry"
+    try:
+        if files.create(path, b"first") and files.create(path, b"second"):
+            raise _unsafe(directory, "replaces an existing file")
+        files.remove(path)
+        if _race(files, path) > 1:
+            raise _unsafe(directory, "lets several writers create the same file")
+    finally:
+        files.remove(probe)
+
+
+def _race(files: Files, path: str) -> int:
+    """Return how many of several writers created the same file; a client that looks before it writes is too slow."""
+    at_once = Barrier(_CONTENDERS)
+
+    def create(number: int) -> bool:
+        at_once.wait()
+        try:
+            return files.create(path, b"%d" % number)
+        except QueryInterrupted:  # some stores answer a conflict by an error of its own
+            return False
+
+    with ThreadPoolExecutor(_CONTENDERS) as pool:
+        return sum(pool.map(create, range(_CONTENDERS)))
+
+
+def _unsafe(directory: str, what: str) -> UnsafeStore:
+    return UnsafeStore(
+        f"the store of {directory} {what}, so a record could be in a Parquet table twice",
+        hint="use S3 with support for `If-None-Match`, Azure with a hierarchical namespace, HDFS or a disk",
+    )
