@@ -102,3 +102,30 @@ def test_a_commit_is_due_by_record_batch_or_seconds(
 def test_words_that_do_not_go_together_are_refused(how: How, every: Every | None, group: str | None) -> None:
     with pytest.raises(UsageError, match=r"commit=|every="):
         commit_policy(how, every, group=group)
+
+
+def test_offsets_that_start_again_are_committed_from_their_new_start() -> None:
+    progress = Progress()
+    progress.give({FIRST: Offset(104)})
+    progress.settle_to({FIRST: Offset(104)})
+    progress.commit(progress.uncommitted())
+    progress.give({FIRST: Offset(3)})
+    progress.settle_to({FIRST: Offset(0)})
+    assert progress.uncommitted() == {FIRST: 0}
+    progress.commit(progress.uncommitted())
+    progress.give({FIRST: Offset(200)})
+    progress.settle_to({FIRST: Offset(7)})
+    assert progress.uncommitted() == {FIRST: 7}
+
+
+def test_a_consumer_s_offsets_that_start_again_are_committed_too() -> None:
+    progress = Progress()
+    progress.give({FIRST: Offset(104)})
+    progress.settle()
+    progress.commit(progress.uncommitted())
+    progress.give({FIRST: Offset(3)})
+    assert progress.uncommitted() == {}
+    assert progress.settle_upto(record(0, 1))
+    assert progress.uncommitted() == {FIRST: 2}
+    progress.settle()
+    assert progress.uncommitted() == {FIRST: 3}

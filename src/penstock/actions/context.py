@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -30,7 +30,7 @@ class PipelineContext:
     pipeline_name: str
     event_source: EventSource
     settings: Settings
-    connect_graph: Callable[[], Any] | None = None
+    connect_graph: Callable[[], Any] | None = field(default=None, repr=False)
     """Connects to DataHub's server; None where the file has no `datahub:` section."""
 
     @cached_property

@@ -15,7 +15,8 @@ class Window:
     """The events of one partition that were read and are not yet done, in order, while this process has it.
 
     Once it is closed no more work on it begins, except on `awaited` events, and once it is gone nothing of it counts.
-    A partition that goes and comes back gets a new window, so whatever belongs to the old one can do no harm.
+    A partition that goes and comes back gets a new window, so whatever belongs to the old one can do no harm. So does
+    one whose offsets start again, because its topic was deleted and created: the old offsets would hold back the new.
     """
 
     __slots__ = (
@@ -73,6 +74,10 @@ class Window:
             self.closed = True
             before = {offset for offset in self._unfinished if offset < self.last}
             self.awaited = before - self._done - self.put_off - in_work
+
+    def is_behind(self, offset: Offset) -> bool:
+        """Whether an event of this offset cannot follow those that were read, so that the partition starts again."""
+        return offset < self._open
 
     @property
     def offset(self) -> Offset:
@@ -163,10 +168,7 @@ class Tracker:
             self._close(windows)
             self._wait_for(lambda: not any(window.working or window.awaited for window in windows), timeout)
             for window in windows:
-                window.gone = True
-                window.awaited.clear()
-                self.held -= len(window)
-                del self._windows[window.partition]
+                self._forget(window)
             return {window.partition: window.offset for window in windows}
 
     def stop(self, *, at_once: bool = False) -> None:
@@ -210,10 +212,20 @@ class Tracker:
     def _received(self, record: ConsumerRecord) -> Window:
         slot = (record.topic, record.partition)
         window = self._windows.get(slot)
+        if window is not None and window.is_behind(record.offset):
+            self._forget(window)
+            window = None
         if window is None:
             window = self._windows[slot] = Window(PartitionId(*slot))
         window.receive(record.offset)
         return window
+
+    def _forget(self, window: Window) -> None:
+        """What is still in work of it is finished, and counts for no offset any more."""
+        window.gone = True
+        window.awaited.clear()
+        self.held -= len(window)
+        del self._windows[window.partition]
 
     def _wait_for(self, state: Callable[[], bool], timeout: float) -> bool:
         """Wait for a state; that somebody waits is counted, since telling nobody costs every event."""

@@ -18,7 +18,7 @@ from penstock.catalog.errors import RowRefused
 from penstock.config import Settings
 from penstock.errors import ConfigError, DatabaseRefused, DatabaseUnavailable, PenstockError, Problem
 
-__all__ = ["Connection", "Copy", "Database", "Record", "records", "savepoint", "sql", "streamed"]
+__all__ = ["Connection", "Copy", "Database", "Record", "name_beside_values", "records", "savepoint", "sql", "streamed"]
 
 Connection = psycopg.Connection[TupleRow]
 Copy = psycopg.Copy
@@ -129,6 +129,12 @@ def translated(error: psycopg.Error, place: str) -> PenstockError:
     if _blames_data(error):
         return RowRefused(f"PostgreSQL refuses the row: {reason}", hint=_detail(error))
     return DatabaseRefused(f"{place}: {reason}", hint=_detail(error))
+
+
+def name_beside_values(name: str) -> sql.Composable:
+    """A quoted name in a statement with placeholders, where psycopg reads `%` as the beginning of one."""
+    quoted = sql.Identifier(name).as_string()
+    return sql.SQL(quoted.replace("%", "%%"))
 
 
 def records(connection: Connection, query: str, parameters: Parameters = ()) -> list[Record]:

@@ -26,7 +26,7 @@ class Place:
 class Progress:
     """The places of the partitions that a consumer has now; those it loses are forgotten at once.
 
-    `committed <= processed <= given` in every partition, so nothing is committed that the caller is not done with.
+    `processed <= given` in every partition, so nothing is committed that the caller is not done with.
     """
 
     def __init__(self) -> None:
@@ -38,10 +38,13 @@ class Progress:
         self._places.update({partition: Place(offset) for partition, offset in starts.items()})
 
     def give(self, upto: Mapping[Slot, Offset]) -> None:
-        """Records were given to the caller, in each partition up to before this offset."""
+        """Records were given to the caller, in each partition up to before this offset.
+
+        A lower offset than before says that the partition starts again: its topic was deleted and created, or cut off.
+        """
         for partition, offset in upto.items():
             place = self._places.get(partition)
-            if place is None:
+            if place is None or offset < place.given:
                 self._places[partition] = Place(offset)
             else:
                 place.given = offset
@@ -81,18 +84,21 @@ class Progress:
         return True
 
     def settle_to(self, offsets: Offsets) -> None:
-        """All before these offsets is processed; partitions that are no longer ours are left out."""
+        """All before these offsets is processed; partitions that are no longer ours are left out.
+
+        An offset may be lower than before, where a partition starts again.
+        """
         for partition, offset in offsets.items():
             place = self._places.get(partition)
             if place is not None:
-                place.processed = max(place.processed, offset)
+                place.processed = offset
 
     def uncommitted(self) -> Offsets:
         """What is processed and not yet committed."""
         return {
             PartitionId(*partition): place.processed
             for partition, place in self._places.items()
-            if place.processed > place.committed
+            if place.processed not in {_NOWHERE, place.committed}
         }
 
     def commit(self, offsets: Offsets) -> None:

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from penstock import Consumer, Producer
 from penstock.config import Settings
 from penstock.errors import ActionFailed, TopicNotFound, Transient
 from penstock.events.envelope import EventEnvelope
 from penstock.kafka.admin import Admin
+from penstock.kafka.cluster import read_cluster
+from penstock.kafka.options import client_options
 from penstock.kafka.topics import add_partitions
 from penstock.schemas import AvroCodec, Schema, connect_registry
 from tests.metadata_events import PLATFORM_EVENT, entity_change, platform_event
@@ -364,3 +367,26 @@ def lags(running: RunningPipeline) -> dict[int, int]:
 def test_it_is_an_error_if_not_one_of_the_topics_is_there(topic: str, settings: Settings) -> None:
     with RunningPipeline(f"{topic}-absent", settings, print) as running:
         assert isinstance(running.ended(), TopicNotFound)
+
+
+def test_a_topic_that_is_deleted_and_created_again_is_committed_from_its_new_start(
+    topic: str, settings: Settings, create_topic: Any, send_events: Any
+) -> None:
+    create_topic()
+    send_events(range(5))
+    seen: list[EventEnvelope] = []
+    with RunningPipeline(topic, settings, seen.append) as running:
+        running.until(lambda: running.committed() == 5)
+        admin = AdminClient(client_options(settings))
+        admin.delete_topics([topic])[topic].result(30)
+        running.until(lambda: not exists(settings, topic))
+        create_topic()
+        send_events(range(3))
+        running.until(lambda: len(seen) == 8, 60)
+        running.until(lambda: running.committed() == 3)
+    assert numbers(seen) == [0, 1, 2, 3, 4, 0, 1, 2]
+
+
+def exists(settings: Settings, topic: str) -> bool:
+    with Admin(settings) as admin:
+        return topic in read_cluster(admin).topics

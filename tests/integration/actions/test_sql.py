@@ -29,14 +29,19 @@ def database(settings: Settings) -> Iterator[Database]:
 @pytest.fixture
 def table(database: Database) -> Iterator[str]:
     """A table with an awkward name, which is dropped afterwards."""
-    name = f'odd "name" {uuid.uuid4().hex[:8]}'
-    columns = '"urn" text PRIMARY KEY, "the ""count""" numeric, body jsonb, version bigint'
+    name = f'odd "name" %s {uuid.uuid4().hex[:8]}'
+    columns = '"urn" text PRIMARY KEY, "the ""count"" in %" numeric, body jsonb, "%(version)s" bigint'
     database.execute(sql.SQL(f"CREATE TABLE {{}} ({columns})").format(sql.Identifier(name)))
     yield name
     database.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)))
 
 
-COLUMNS = {"urn": "entityUrn", 'the "count"': "count", "body": "parameters", "version": "meta.kafka.offset"}
+COLUMNS = {
+    "urn": "entityUrn",
+    'the "count" in %': "count",
+    "body": "parameters",
+    "%(version)s": "meta.kafka.offset",
+}
 
 
 def rows(database: Database, table: str) -> list[tuple[Any, ...]]:
@@ -75,7 +80,7 @@ def test_a_row_that_is_there_can_be_left_alone(settings: Settings, database: Dat
 
 
 def test_an_older_event_does_not_overwrite_a_newer_one(settings: Settings, database: Database, table: str) -> None:
-    action = make(settings, table, newest="version")
+    action = make(settings, table, newest="%(version)s")
     for offset in (5, 3, 5, 6):
         action.act(event({"entityUrn": "a", "count": offset}, offset=offset))
         assert rows(database, table)[0][3] == max(5, offset)

@@ -53,6 +53,23 @@ def test_a_later_acknowledgement_never_covers_an_earlier_event() -> None:
     assert tracker.offsets() == {HERE: 3}
 
 
+def test_a_partition_whose_offsets_start_again_is_followed_from_its_new_start() -> None:
+    tracker = Tracker()
+    work(tracker, record(100))
+    work(tracker, record(101), done=False)
+    assert tracker.offsets() == {HERE: 101}
+    old, new = record(102), [record(0), record(1), record(101)]
+    given = tracker.receive([old, *new])
+    assert (tracker.offsets(), tracker.held) == ({HERE: 0}, 3)
+    for each, window in given[:2]:
+        assert tracker.begin(window, each)
+        tracker.end(window, each, done=True)
+    assert (tracker.offsets(), tracker.held) == ({HERE: 1}, 2)
+    tracker.finish(given[3][1], new[2])
+    tracker.finish(given[2][1], new[1])
+    assert (tracker.offsets(), tracker.held) == ({HERE: 102}, 0)
+
+
 def test_an_acknowledgement_counts_once_and_only_for_what_was_read() -> None:
     tracker = Tracker()
     work(tracker, record(5), done=False)

@@ -20,7 +20,7 @@ class Upsert:
     def statement(self) -> sql.Composed:
         """`INSERT … ON CONFLICT …` with a placeholder for each column."""
         return sql.SQL("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) {}").format(
-            sql.Identifier(*self.table.split(".")),
+            _name(*self.table.split(".")),
             _names(self.columns),
             sql.SQL(", ").join(sql.Placeholder() * len(self.columns)),
             _names(self.key),
@@ -31,15 +31,21 @@ class Upsert:
         others = [name for name in self.columns if name not in self.key]
         if not self.update or not others:
             return sql.SQL("DO NOTHING")
-        changes = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in others)
+        changes = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(_name(name)) for name in others)
         return sql.SQL("DO UPDATE SET {}{}").format(changes, self._if_newest())
 
     def _if_newest(self) -> sql.Composable:
         if self.newest is None:
             return sql.SQL("")
-        here = sql.Identifier(self.table.split(".")[-1], self.newest)
-        return sql.SQL(" WHERE {0} IS NULL OR excluded.{1} >= {0}").format(here, sql.Identifier(self.newest))
+        here = _name(self.table.split(".")[-1], self.newest)
+        return sql.SQL(" WHERE {0} IS NULL OR excluded.{1} >= {0}").format(here, _name(self.newest))
 
 
 def _names(names: list[str]) -> sql.Composed:
-    return sql.SQL(", ").join(map(sql.Identifier, names))
+    return sql.SQL(", ").join(map(_name, names))
+
+
+def _name(*parts: str) -> sql.Composable:
+    """A quoted name in a statement with placeholders, where psycopg reads `%` as the beginning of one."""
+    quoted = sql.Identifier(*parts).as_string()
+    return sql.SQL(quoted.replace("%", "%%"))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
-from penstock.catalog.database import Connection, Database, sql
+from penstock.catalog.database import Connection, Database, name_beside_values, sql
 from penstock.catalog.intake import take_lines
 from penstock.catalog.jobs.sink import Take
 from penstock.catalog.jobs.store import list_jobs
@@ -86,5 +86,5 @@ def _restage(
 def _forget_others(connection: Connection, table: TableName, part: OffsetRange, kept: Collection[Origin]) -> None:
     place = part.partition
     offsets = [origin.offset for origin in kept if (origin.topic, origin.partition) == (place.topic, place.partition)]
-    command = sql.SQL(_FORGET).format(sql.Identifier(table))
+    command = sql.SQL(_FORGET).format(name_beside_values(table))
     connection.execute(command, [place.topic, place.partition, part.start, part.end, offsets])
