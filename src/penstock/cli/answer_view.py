@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Column
 
-from penstock.cli.output import out, right, show_table
-from penstock.cli.record_view import shown
+from penstock.cli.output import out, right, show_table, text
 from penstock.lake.engine import Answer
 from penstock.schemas.to_json import to_json
 
@@ -43,7 +42,7 @@ def show_rows(columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
         show_table([_column(*column) for column in columns], ([cell(value) for value in row] for row in rows))
         return
     for number, row in enumerate(rows, 1):
-        cells = [(shown(name), cell(value)) for (name, _), value in zip(columns, row, strict=True)]
+        cells = [(text(name), cell(value)) for (name, _), value in zip(columns, row, strict=True)]
         show_table(("", ""), cells, title=f"row {number}")
 
 
@@ -68,15 +67,15 @@ def cell(value: object) -> str:
         case bytes():
             return f"0x{value.hex()}"
         case datetime():
-            return shown(value.isoformat(" "))
+            return text(value.isoformat(" "))
         case dict() | list():
-            return shown(json.dumps(to_json(value), default=str, ensure_ascii=False))
+            return text(json.dumps(to_json(value), default=str, ensure_ascii=False))
         case _:
-            return shown(value)
+            return text(value)
 
 
 def _column(name: str, kind: str) -> Column:
-    return right(shown(name)) if is_number(kind) else Column(shown(name))
+    return right(text(name)) if is_number(kind) else Column(text(name))
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -208,7 +208,7 @@ def rebuild(
 def _load_row(item: JudgedSeries) -> tuple[object, ...]:
     state = "[red]late[/]" if item.late else "[yellow]shrunk[/]" if item.shrunk else "ok"
     count = "" if item.record_count is None else f"{item.record_count:,}"
-    where = text(item.name), text(item.cluster), item.operation, text(item.grain)
+    where = text(item.name), text(item.cluster), text(item.operation), text(item.grain)
     return *where, moment(item.last_time), text(item.last_partition), count, state
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.catalog.find.dataset import DatasetView
 from penstock.catalog.find.lineage import Step
-from penstock.cli.output import counted, out, right, show_table, text
+from penstock.cli.output import counted, lines, out, right, show_table, text
 
 
 def moment(time: datetime | None) -> str:
@@ -19,12 +19,12 @@ def moment(time: datetime | None) -> str:
 def show_dataset(found: DatasetView) -> None:
     """Everything about one dataset, section by section."""
     row = found.dataset
-    out.print(f"[bold]{text(row['name'])}[/]  {text(row['platform'])}, {text(row['origin'])}, {row['status']}")
+    out.print(f"[bold]{text(row['name'])}[/]  {text(row['platform'])}, {text(row['origin'])}, {text(row['status'])}")
     out.print(f"[dim]{text(row['urn'])}[/]")
     if row["deprecated"]:
         out.print(f"[yellow]deprecated[/] {text(row['deprecation_note'] or '')}")
     if row["description"]:
-        out.print(text(row["description"]))
+        out.print(lines(row["description"]))
     if found.tags:
         out.print(f"tags {text(', '.join(found.tags))}")
     if row["properties"]:
@@ -48,7 +48,7 @@ def show_owners(owners: Sequence[Mapping[str, Any]]) -> None:
         (
             text(row["owner"]),
             text(row["owner_type"]),
-            row["source"],
+            text(row["source"]),
             moment(row["valid_from"]),
             moment(row["valid_to"]),
             "yes" if row["counts"] else "",
@@ -64,7 +64,7 @@ def show_steps(title: str, steps: Sequence[Step]) -> None:
         out.print(f"{title} nothing that is known")
     for step in steps:
         by = f" by {text(step.job)}" if step.job else ""
-        out.print(f"{'  ' * (step.depth - 1)}{title} {text(step.far)} [dim]{step.kind.lower()}{by}[/]")
+        out.print(f"{'  ' * (step.depth - 1)}{title} {text(step.far)} [dim]{text(step.kind.lower())}{by}[/]")
 
 
 def _show_schema(found: DatasetView) -> None:
@@ -87,7 +87,7 @@ def _show_loads(loads: Sequence[Mapping[str, Any]]) -> None:
     rows = (
         (
             text(row["cluster"]),
-            row["operation_type"],
+            text(row["operation_type"]),
             text(row["partition_expr"]),
             "" if row["record_count"] is None else f"{row['record_count']:,}",
             moment(row["log_time"]),

@@ -10,7 +10,7 @@ import typer
 
 from penstock.cli.cdc_verify import verify
 from penstock.cli.options import JsonOption, SetOption, YesOption, pairs, settings
-from penstock.cli.output import ask, counted, err, out, right, show_json, show_table, text
+from penstock.cli.output import ask, counted, err, lines, out, right, show_json, show_table, text
 from penstock.config.secrets import hide
 from penstock.config.units import show_size
 from penstock.connect.captures import (
@@ -111,8 +111,8 @@ def list_captures(as_json: JsonOption = False) -> None:
 def _connector_row(connector: ConnectorState) -> tuple[object, ...]:
     running = sum(task.state == RUNNING for task in connector.tasks)
     tables = ",".join(from_regular_expressions(str(connector.settings.get("table.include.list", ""))))
-    state = f"[red]failed[/] {text(connector.failure)}" if connector.failure else connector.state.lower()
-    return text(connector.name), connector.kind, state, f"{running}/{len(connector.tasks)}", text(tables)
+    state = f"[red]failed[/] {text(connector.failure)}" if connector.failure else text(connector.state.lower())
+    return text(connector.name), text(connector.kind), state, f"{running}/{len(connector.tasks)}", text(tables)
 
 
 def _connector_json(connector: ConnectorState) -> dict[str, object]:
@@ -144,7 +144,8 @@ def status(name: NameArgument, database: DatabaseOption = None, as_json: JsonOpt
     out.print(f"[bold]{text(name)}[/] {_condition(found)}: {counted(len(found.tables), 'table')}")
     _show_lag(found)
     for task in (task for task in found.connector.tasks if task.trace):
-        out.print(f"[red]task {task.number}[/] on {text(task.worker)}: {text(task.reason)}\n[dim]{text(task.trace)}[/]")
+        out.print(f"[red]task {task.number}[/] on {text(task.worker)}: {text(task.reason)}")
+        out.print(f"[dim]{lines(task.trace)}[/]")
     if found.missed:
         names = ", ".join(found.missed)
         out.print(
@@ -161,7 +162,7 @@ def _condition(status: CaptureStatus) -> str:
         return "[green]streams[/]"
     if status.connector.failure:
         return f"[red]has failed[/]: {text(status.connector.failure)}"
-    return f"[yellow]does not stream yet[/], its connector is {status.connector.state.lower()}"
+    return f"[yellow]does not stream yet[/], its connector is {text(status.connector.state.lower())}"
 
 
 def _show_lag(status: CaptureStatus) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from penstock.cli.answer_view import Row, is_number
-from penstock.cli.record_view import shown
+from penstock.cli.output import text
 from penstock.errors import UsageError
 
 _COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
@@ -80,7 +80,7 @@ def _legend(names: Sequence[str], width: int) -> list[str]:
         return []
     each = max(_LEAST_BAR, width // len(names) - 4)
     marks = (
-        f"[{_colour(at)}]█[/] {shown(set_cell_size(name, min(each, cell_len(name))))}" for at, name in enumerate(names)
+        f"[{_colour(at)}]█[/] {text(set_cell_size(name, min(each, cell_len(name))))}" for at, name in enumerate(names)
     )
     return ["  ".join(marks)]
 
@@ -97,7 +97,7 @@ def _bar_lines(groups: Sequence[Bars], width: int) -> Iterator[str]:
         for at, number in enumerate(group.numbers):
             bar = "" if number is None else _bar(number, low, high, room)
             told = "[dim]NULL[/]" if number is None else _shown_number(number)
-            yield f"{shown(label)}  [{_colour(at)}]{bar}[/] {told}"
+            yield f"{text(label)}  [{_colour(at)}]{bar}[/] {told}"
             label = " " * label_width
 
 
@@ -124,8 +124,8 @@ def _series(name: str, points: Sequence[Bars], width: int) -> list[str]:
     lines = [_series_line(means, high, level, axis) for level in range(_SERIES_HEIGHT, 0, -1)]
     first, last = points[0].label, points[-1].label
     gap = max(1, len(means) - cell_len(first) - cell_len(last))
-    title = shown(name) + (f" [dim](each column is the mean of {step})[/]" if step > 1 else "")
-    return [title, *lines, " " * (axis + 2) + shown(f"{first}{' ' * gap}{last}"[: max(width - axis - 2, 1)])]
+    title = text(name) + (f" [dim](each column is the mean of {step})[/]" if step > 1 else "")
+    return [title, *lines, " " * (axis + 2) + text(f"{first}{' ' * gap}{last}"[: max(width - axis - 2, 1)])]
 
 
 def _series_line(means: Sequence[float], high: float, level: int, axis: int) -> str:

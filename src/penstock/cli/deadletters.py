@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 
 from penstock.cli.letter_view import letter_row, show_letter
 from penstock.cli.options import JsonOption, YesOption, settings
-from penstock.cli.output import ask, counted, counting, out, right, show_json, show_table, text
+from penstock.cli.output import ask, counted, counting, out, right, show_json, show_json_line, show_table, text
 from penstock.cli.signals import ends_by_signal
 from penstock.config import Settings
 from penstock.config.units import parse_time
@@ -96,7 +95,7 @@ def show(
     topics = find_topics(chosen, letters)
     if as_json:
         for letter in read_letters(chosen, find_letters(chosen, topics, wanted), wanted):
-            out.file.write(f"{json.dumps(letter_json(letter), ensure_ascii=False)}\n")
+            show_json_line(letter_json(letter))
         return
     if wanted.place is None:
         raise UsageError("which letter?", hint="name its place, as `penstock deadletters list` shows it, or use --json")

@@ -37,7 +37,7 @@ def list_groups(as_json: JsonOption = False) -> None:
 
 
 def _group_row(group: Group) -> tuple[object, ...]:
-    return text(group.name), group.state, group.kind, len(group.members), f"{group.lag:,}"
+    return text(group.name), text(group.state), text(group.kind), len(group.members), f"{group.lag:,}"
 
 
 def _summary_json(group: Group) -> dict[str, object]:
@@ -63,7 +63,7 @@ def show(group: GroupArgument, as_json: JsonOption = False) -> None:
         return
     assignor = f", assignor {text(found.assignor)}" if found.assignor else ""
     out.print(
-        f"[bold]{text(found.name)}[/]: {found.state}, {found.kind} protocol{assignor}, coordinator "
+        f"[bold]{text(found.name)}[/]: {text(found.state)}, {text(found.kind)} protocol{assignor}, coordinator "
         f"{text(found.coordinator)}, lag {found.lag:,}"
     )
     _show_members(found)

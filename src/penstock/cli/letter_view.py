@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from penstock.cli.output import out, show_table, text
-from penstock.cli.record_view import printable, shown
+from penstock.cli.output import lines, out, show_table, text
+from penstock.config.printable import printable
 from penstock.deadletters.advice import advice
 from penstock.deadletters.letter import DeadLetter
 from penstock.deadletters.marks import Mark
@@ -19,7 +19,7 @@ _HEX_ROW = 16
 def letter_row(letter: DeadLetter) -> tuple[object, ...]:
     """A line of a list."""
     message = letter.message if len(letter.message) <= _MESSAGE else f"{letter.message[: _MESSAGE - 1]}…"
-    return shown(letter.failed_at), text(letter.place), text(letter.origin), shown(letter.code), shown(message)
+    return text(letter.failed_at), text(letter.place), text(letter.origin), text(letter.code), text(message)
 
 
 def show_letter(letter: DeadLetter, mark: Mark | None) -> None:
@@ -28,15 +28,15 @@ def show_letter(letter: DeadLetter, mark: Mark | None) -> None:
     facts = [
         ("letter", text(letter.place)),
         ("origin", text(letter.origin)),
-        ("pipeline", shown(letter.pipeline)),
-        ("refused", shown(letter.failed_at)),
-        ("error", f"[bold red]{shown(letter.code)}[/] {shown(letter.message)}"),
+        ("pipeline", text(letter.pipeline)),
+        ("refused", text(letter.failed_at)),
+        ("error", f"[bold red]{text(letter.code)}[/] {text(letter.message)}"),
         ("hint", advice(letter.code)),
         ("replayed", f"{times}{text(mark.at)} to {text(mark.to)}" if mark else "never"),
         ("key", _inline(letter.key)),
     ]
     show_table(("", ""), facts)
-    show_table(("header", "value"), ((shown(name), _inline(value)) for name, value in letter.headers))
+    show_table(("header", "value"), ((text(name), _inline(value)) for name, value in letter.headers))
     _show_value(letter.value)
 
 
@@ -55,7 +55,7 @@ def _show_value(value: bytes | None) -> None:
         return
     told, is_whole = pretty(value)
     out.print(f"value, {len(value):,} bytes" + ("" if is_whole else ", of which this is the beginning"))
-    out.print(text(told))
+    out.print(lines(told))
 
 
 def _indented(plain: str) -> str:
@@ -78,6 +78,6 @@ def _inline(value: bytes | None) -> str:
     if value is None:
         return "[dim]-[/]"
     try:
-        return shown(value.decode())
+        return text(value.decode())
     except UnicodeDecodeError:
         return f"0x{value.hex()}"

@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import typer
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.prompt import Confirm
+from rich.segment import Segment
 from rich.table import Column, Table
 
+from penstock.config.printable import printable, printable_json, printable_lines
 from penstock.errors import ConfigError, PenstockError, UsageError
 
 _WIDTH_OFF_TERMINAL = 200
 
-out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _WIDTH_OFF_TERMINAL)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class Terminal(Console):
+    """Prints nothing that a terminal could obey except what Rich itself adds, such as colours.
+
+    Views make foreign text safe by `text` and `lines`; what one of them misses is escaped here.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render as Rich does, with text alone made safe."""
+        for segment in super().render(renderable, options):
+            is_safe = segment.control or segment.text.isprintable()
+            yield segment if is_safe else Segment(printable_lines(segment.text), segment.style)
+
+    def out(self, *objects: Any, **given: Any) -> None:  # noqa: ANN401 - Rich's signature
+        """Print without markup, but for that as safely."""
+        super().out(*map(printable_lines, objects), **given)
+
+
+out = Terminal(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _WIDTH_OFF_TERMINAL)
+err = Terminal(stderr=True, highlight=False, soft_wrap=True)
 
 
 def show_json(value: object) -> None:
     """Print a value as JSON, for programs."""
-    out.out(json.dumps(value, indent=2, default=str, ensure_ascii=False))
+    out.out(printable_json(value, indent=2))
+
+
+def show_json_line(value: object) -> None:
+    """Print a value as one line of JSON."""
+    out.file.write(f"{printable_json(value)}\n")
 
 
 def right(name: str) -> Column:
@@ -43,8 +68,13 @@ def show_table(columns: Sequence[str | Column], rows: Iterable[Sequence[object]]
 
 
 def text(value: object) -> str:
-    """A foreign value made safe to stand in a table or a message."""
-    return escape(str(value))
+    """A foreign value made safe to stand in a table or a message, on one line."""
+    return escape(printable(value))
+
+
+def lines(value: object) -> str:
+    """A foreign text made safe, with its line breaks."""
+    return escape(printable_lines(value))
 
 
 def counted(number: int, noun: str) -> str:
@@ -67,11 +97,11 @@ def show_error(error: PenstockError) -> None:
     if isinstance(error, ConfigError):
         err.print(f"[bold red]error[/] [dim]{error.code}[/]")
         for problem in error.problems:
-            err.print(f"  {text(problem)}")
+            err.print(f"  {lines(problem)}")
         return
-    err.print(f"[bold red]error[/] [dim]{error.code}[/] {text(error.message)}")
+    err.print(f"[bold red]error[/] [dim]{error.code}[/] {lines(error.message)}")
     if error.hint:
-        err.print(f"[bold]hint[/]  {text(error.hint)}")
+        err.print(f"[bold]hint[/]  {lines(error.hint)}")
 
 
 def counting(unit: str) -> Progress:

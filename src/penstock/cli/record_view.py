@@ -7,13 +7,14 @@ import json
 from datetime import datetime
 
 from penstock.cli.output import text
+from penstock.config.printable import printable_json
 from penstock.events.record import ConsumerRecord
 from penstock.schemas.to_json import to_json
 
 
 def json_line(record: ConsumerRecord) -> str:
     """The record as JSON: bytes without a schema as text, or as `{"base64": …}` where they are none."""
-    return json.dumps(
+    return printable_json(
         {
             "topic": record.topic,
             "partition": record.partition,
@@ -23,24 +24,23 @@ def json_line(record: ConsumerRecord) -> str:
             "value": to_json(record.value) if record.has_schema else _raw_json(record.value),
             "headers": [[name, _raw_json(value)] for name, value in record.headers],
             "has_schema": record.has_schema,
-        },
-        ensure_ascii=False,
+        }
     )
 
 
 def pretty_line(record: ConsumerRecord) -> str:
     """The record for people, with markup: time, origin, key, and its fields or what stands there instead."""
-    key = "[dim]-[/]" if record.key is None else f"[yellow]{shown(_raw(record.key))}[/]"
-    return f"[dim]{_local(record.time)}[/]  [cyan]{shown(record.origin)}[/]  {key}  {_value(record)}"
+    key = "[dim]-[/]" if record.key is None else f"[yellow]{text(_raw(record.key))}[/]"
+    return f"[dim]{_local(record.time)}[/]  [cyan]{text(record.origin)}[/]  {key}  {_value(record)}"
 
 
 def _value(record: ConsumerRecord) -> str:
     if record.value is None and not record.has_schema:
         return "[dim](tombstone)[/]"
     if not record.has_schema:
-        return shown(_raw(record.value))
+        return text(_raw(record.value))
     if isinstance(record.value, dict):
-        return " ".join(f"[green]{shown(name)}[/]={_compact(item)}" for name, item in record.value.items())
+        return " ".join(f"[green]{text(name)}[/]={_compact(item)}" for name, item in record.value.items())
     return _compact(record.value)
 
 
@@ -63,21 +63,8 @@ def _compact(value: object) -> str:
     """JSON, save that dates and decimals stand without quotes."""
     plain = to_json(value)
     if isinstance(plain, str) and not isinstance(value, str):
-        return shown(plain)
-    return shown(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
-
-
-def shown(value: object) -> str:
-    """Foreign text made safe for a terminal and for markup."""
-    return text(printable(value))
-
-
-def printable(value: object) -> str:
-    """Foreign text without what could move a terminal's cursor."""
-    plain = str(value)
-    if plain.isprintable():
-        return plain
-    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in plain)
+        return text(plain)
+    return text(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
 
 
 def _local(moment: datetime | None) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options import JsonOption, YesOption, settings
-from penstock.cli.output import out, right, show_json, show_table, text
+from penstock.cli.output import lines, out, right, show_json, show_table, text
 from penstock.cli.schema_view import pretty, show_reasons, show_side_by_side
 from penstock.errors import SchemaError, SchemaNotFound, UsageError
 from penstock.schemas.evolution import Compatibility, Reason, reasons_against
@@ -78,7 +78,7 @@ def show(
     out.print(f"[dim]fingerprint {found.schema.fingerprint}[/]")
     for item in found.schema.references:
         out.print(f"refers to {text(item.name)} in {text(item.subject)} version {item.version}")
-    out.print(text(pretty(json.loads(found.schema.text))))
+    out.print(lines(pretty(json.loads(found.schema.text))))
 
 
 def _registered_json(found: RegisteredSchema) -> dict[str, object]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.actions.action import Action
 from penstock.actions.context import PipelineContext
+from penstock.config.printable import printable_lines
 from penstock.events.envelope import EventEnvelope
 
 
@@ -36,4 +37,5 @@ class HelloWorld(Action):
     def act(self, event: EventEnvelope) -> None:
         """Print one event."""
         message = event.as_json()
-        sys.stdout.write(f"Hello world! Received event:\n{message.upper() if self._config.to_upper else message}\n")
+        shown = printable_lines(message.upper() if self._config.to_upper else message)
+        sys.stdout.write(f"Hello world! Received event:\n{shown}\n")

@@ -12,8 +12,7 @@ from penstock.cli.answer_view import first_rows
 from penstock.cli.chart import chart
 from penstock.cli.demo.board import AVRO_TOPIC, DEAD_LETTERS
 from penstock.cli.demo.chapters import step
-from penstock.cli.output import out, text
-from penstock.cli.record_view import printable
+from penstock.cli.output import lines, out, text
 from penstock.cli.schema_view import pretty
 from penstock.config import Settings
 from penstock.deadletters.box import Wanted, find_letters, read_letters
@@ -47,7 +46,7 @@ def schema(client: Settings) -> None:
     out.print(f"  [dim]$[/] penstock schemas show {subject}")
     registered = connect_registry(client).by_version(subject, 1)
     shown = pretty(json.loads(registered.schema.text), _WIDTH)
-    out.print(f"  id {registered.schema_id}, version {registered.version}\n{text(indent(shown, '  '))}")
+    out.print(f"  id {registered.schema_id}, version {registered.version}\n{lines(indent(shown, '  '))}")
 
 
 def dead_letter(client: Settings) -> None:
@@ -64,7 +63,7 @@ def _show(letter: DeadLetter) -> None:
     out.print(f"  [dim]$[/] penstock deadletters show {text(letter.place)}")
     agent = dict(letter.headers).get("penstock.client.agent") or b""
     facts = Table.grid(Column(), Column(overflow="fold"), padding=(0, 2, 0, 0))
-    facts.add_row("event", text(printable((letter.value or b"").decode())))
+    facts.add_row("event", text((letter.value or b"").decode()))
     facts.add_row("error", f"[bold red]{text(letter.code)}[/] {text(letter.message)}")
     facts.add_row(
         "sender", f"{text(agent.decode())}, refused by the {text(letter.pipeline)} at {text(letter.failed_at)}"
@@ -74,7 +73,7 @@ def _show(letter: DeadLetter) -> None:
 
 def _draw(client: Settings, sql: str) -> None:
     command = f'penstock lake query --chart "{sql}"'
-    out.print(f"  [dim]$[/] {text(indent(command, _INDENT).lstrip())}")
+    out.print(f"  [dim]$[/] {lines(indent(command, _INDENT).lstrip())}")
     with ask(Lake(client), sql) as answer:
         found = first_rows(answer, 0)
     for line in chart(answer.columns, found.rows, min(_WIDTH, out.width - len(_INDENT))):

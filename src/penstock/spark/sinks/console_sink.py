@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
+from penstock.config.printable import printable_lines
 from penstock.spark.decoding import KAFKA
 from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch
@@ -32,4 +34,6 @@ class ConsoleSink:
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - all batches are alike on a screen
         """As the protocol says; all rows are looked at, so that none that is refused goes by unseen."""
         formed.write.format("noop").mode("overwrite").save()
-        formed.show(self.rows, truncate=False)
+        # What `show` prints, which a terminal must not obey.
+        shown = formed._jdf.showString(self.rows, 0, False)  # noqa: SLF001
+        sys.stdout.write(f"{printable_lines(shown)}\n")
