@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from sys import intern
 from typing import Any
 
 from penstock.actions.context import PipelineContext
@@ -71,7 +72,7 @@ def to_datahub(event: EventEnvelope) -> Any:  # noqa: ANN401 - a class of DataHu
     content: Any = event.event
     if isinstance(content, Fields):
         content = _content(event.event_type, content)
-    return envelope(event.event_type, content, event.meta)
+    return envelope(intern(event.event_type), content, event.meta)  # DataHub compares types with `is`
 
 
 def _content(event_type: str, fields: Fields) -> Any:  # noqa: ANN401 - as above

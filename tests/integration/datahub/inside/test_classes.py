@@ -12,6 +12,8 @@ from datahub_actions.action.action import Action
 from datahub_actions.event.event import Event
 from datahub_actions.event.event_envelope import EventEnvelope as Envelope
 from datahub_actions.event.event_registry import (
+    ENTITY_CHANGE_EVENT_V1_TYPE,
+    METADATA_CHANGE_LOG_EVENT_V1_TYPE,
     EntityChangeEvent,
     MetadataChangeLogEvent,
     RelationshipChangeEvent,
@@ -125,6 +127,12 @@ def test_a_change_log_keeps_its_bytes_and_its_headers_are_a_dict() -> None:
     assert (got.event.aspect.value, got.event.auditHeader.messageId) == (b'{"removed":true}', bytes(range(240, 256)))
     assert json.dumps(got.event.headers) == '{"a": "b"}'
     assert got.event.systemMetadata is None
+
+
+def test_the_types_of_events_are_datahubs_constants() -> None:
+    for constant in (ENTITY_CHANGE_EVENT_V1_TYPE, METADATA_CHANGE_LOG_EVENT_V1_TYPE):
+        body = entity_change() if constant == ENTITY_CHANGE_EVENT_V1_TYPE else change_log()
+        assert received(body, "".join([*constant])).event_type is constant
 
 
 def test_a_change_log_from_a_file_of_events_has_bytes_as_well() -> None:
