@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.cdc_resnapshot import resnapshot
 from penstock.cli.cdc_verify import verify
 from penstock.cli.options import JsonOption, SetOption, YesOption, pairs, settings
 from penstock.cli.output import ask, counted, err, lines, out, right, show_json, show_table, text
@@ -152,6 +153,8 @@ def status(name: NameArgument, database: DatabaseOption = None, as_json: JsonOpt
             f"[yellow]not captured yet[/]: {text(names)}; [bold]penstock cdc restart {text(name)}[/] takes in what "
             "changes from then on"
         )
+    if found.notice:
+        out.print(f"[red]{text(found.notice)}[/]; see docs/cdc.md, Another server")
     for clash in found.clashes:
         out.print(f"[red]not to be captured together[/]: {text(clash)}")
     _show_topics(str(found.connector.settings.get("topic.prefix", name)))
@@ -190,6 +193,7 @@ def _status_json(status: CaptureStatus) -> dict[str, object]:
         "tables": status.tables,
         "missed": status.missed,
         "clashes": status.clashes,
+        "notice": status.notice,
     }
 
 
@@ -239,3 +243,4 @@ def remove(name: NameArgument, database: DatabaseOption = None, yes: YesOption =
 
 
 app.command()(verify)
+app.command()(resnapshot)

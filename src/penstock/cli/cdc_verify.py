@@ -13,9 +13,10 @@ from penstock.cli.options import JsonOption, loaded_settings, settings
 from penstock.cli.output import counted, err, out, right, show_json, show_table, text
 from penstock.cli.run_files import file_environment
 from penstock.config.yaml_file import read_to_check
-from penstock.connect.captures import capture_status, database_url
+from penstock.connect.captures import CaptureStatus, capture_status, database_url
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.postgres import TableName
+from penstock.connect.server import ServerIdentity, is_other, notice
 from penstock.errors import UsageError
 from penstock.lake.lake import Lake
 from penstock.pipelines.verify.compare import SHOWN, Verdict
@@ -51,10 +52,23 @@ def verify(
         show_json([asdict(verdict) for verdict in verdicts])
     else:
         _show(verdicts)
-    if any(verdict.different for verdict in verdicts):
+    is_elsewhere = _show_servers(status, [place(each) for each in tables])
+    if is_elsewhere or any(verdict.different for verdict in verdicts):
+        repairs = f"[bold]penstock cdc resnapshot {text(name)} TABLE[/]"
+        err.print(f"{repairs} sends the rows of a table again, if an ALTER TABLE changed them")
         if pipeline is None:
             err.print("if the pipeline has transforms or protects columns, let its file tell: --pipeline FILE")
         raise typer.Exit(code=1)
+
+
+def _show_servers(status: CaptureStatus, mirrors: Sequence[_Mirror]) -> bool:
+    """Announce what is not of the server that the database is on; True if its positions mean nothing there."""
+    noted = {f"table {each.name}": ServerIdentity.parse(each.lake.server(each.name)) for each in mirrors}
+    known = {status.connector.name: status.registered, **noted}
+    for name, server in known.items():
+        if found := notice(name, server, status.server):
+            err.print(f"[red]{text(found)}[/]; see docs/cdc.md, Another server")
+    return any(is_other(server, status.server) for server in known.values())
 
 
 def _tables(captured: Sequence[str], wanted: str | None) -> list[TableName]:

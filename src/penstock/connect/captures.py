@@ -10,10 +10,11 @@ from urllib.parse import quote, urlencode
 
 from penstock.config import Settings
 from penstock.connect.client import ConnectClient, ConnectorName, ConnectorSettings
-from penstock.connect.debezium import Capture, is_postgres, other_settings, postgres_settings
+from penstock.connect.debezium import SIGNALS, Capture, is_postgres, other_settings, postgres_settings
 from penstock.connect.facts import Finding, TableFacts, Wanted, clash_findings, findings
 from penstock.connect.patterns import from_regular_expressions, is_meant
-from penstock.connect.postgres import Postgres, Slot, connect
+from penstock.connect.postgres import Postgres, Slot, TableName, connect
+from penstock.connect.server import ServerIdentity, identity_of, notice, refuse_other_server
 from penstock.connect.state import ConnectorState
 from penstock.errors import (
     ConnectorFailed,
@@ -35,7 +36,8 @@ _PLACEHOLDER = "${"
 class CaptureStatus:
     """How a capture is: its connector, its slot, and tables that match its patterns but are not captured.
 
-    `clashes` are the reasons why some of these tables cannot be captured together.
+    `clashes` are the reasons why some of these tables cannot be captured together. The `server` is the one that
+    the database is on, which may not be the one that the capture was `registered` for.
     """
 
     connector: ConnectorState
@@ -43,11 +45,18 @@ class CaptureStatus:
     tables: tuple[str, ...] = ()
     missed: tuple[str, ...] = ()
     clashes: tuple[str, ...] = ()
+    registered: ServerIdentity | None = None
+    server: ServerIdentity | None = None
 
     @property
     def streams(self) -> bool:
         """Whether changes flow: the connector runs, and reads its slot if the database has one."""
         return self.connector.is_running and (self.slot is None or self.slot.streams)
+
+    @property
+    def notice(self) -> str:
+        """What to know if the database is on another server than before, or was restored; nothing otherwise."""
+        return notice(self.connector.name, self.registered, self.server)
 
     @property
     def reader(self) -> int | None:
@@ -82,12 +91,30 @@ def add_capture(
         _register(client, capture, other_settings(capture, url, settings, given))
         return Added([])
     with connect(url) as database:
-        tables = captured_tables(database, capture)
-        wanted = postgres_settings(capture, database.address, settings, given, tables)
+        tables, server = captured_tables(database, capture), server_of(database)
+        wanted = postgres_settings(capture, database.address, settings, given, tables, server=str(server or ""))
         notes = check_database(database, tables, wanted)
+        restored = refuse_other_server(
+            settings, capture.name, wanted["topic.prefix"], _registered_for(client, capture.name), server
+        )
+        if restored:
+            notes.append(Finding(restored, f"penstock cdc verify {capture.name}", fatal=False))
         slot = database.slot(wanted["slot.name"]) if _differs(client, capture.name, wanted) else None
     _register(client, capture, wanted)
     return Added(notes, slot.reader if slot else None)
+
+
+def server_of(database: Postgres) -> ServerIdentity | None:
+    """Which server a database is on, as far as its user may know."""
+    found = database.identity()
+    return ServerIdentity(*found) if found else None
+
+
+def _registered_for(client: ConnectClient, name: ConnectorName) -> ServerIdentity | None:
+    try:
+        return identity_of(client.state(name).settings)
+    except ConnectorNotFound:
+        return None
 
 
 def captured_tables(database: Postgres, capture: Capture) -> list[TableFacts]:
@@ -165,12 +192,25 @@ def capture_status(client: ConnectClient, name: ConnectorName, database: str | N
         return CaptureStatus(connector)
     with _database_of(connector, database) as reached:
         slot = reached.slot(connector.settings["slot.name"])
-        captured = [str(table) for table in reached.published(connector.settings["publication.name"])]
+        server = server_of(reached)
+        signals = connector.settings.get(SIGNALS)
+        published = reached.published(connector.settings["publication.name"])
+        captured = [str(table) for table in published if str(table) != signals]
         patterns = from_regular_expressions(connector.settings.get("table.include.list", ""))
-        matching = [table for table in reached.tables() if is_meant(table.full_name, patterns)]
+        matching = [
+            table for table in reached.tables() if is_meant(table.full_name, patterns) and table.full_name != signals
+        ]
     missed = tuple(table.full_name for table in matching if table.full_name not in captured)
     clashing = clash_findings(connector.settings["topic.prefix"], matching)
-    return CaptureStatus(connector, slot, tuple(captured), missed, tuple(finding.message for finding in clashing))
+    return CaptureStatus(
+        connector,
+        slot,
+        tuple(captured),
+        missed,
+        tuple(finding.message for finding in clashing),
+        identity_of(connector.settings),
+        server,
+    )
 
 
 def restart_capture(client: ConnectClient, name: ConnectorName, before: CaptureStatus | None) -> None:
@@ -197,6 +237,8 @@ def remove_capture(client: ConnectClient, name: ConnectorName, database: str | N
         _wait_until_free(reached, slot, timeout)
         reached.drop_slot(slot)
         reached.drop_publication(publication)
+        if SIGNALS in connector.settings:
+            reached.drop_signals(TableName(*str(connector.settings[SIGNALS]).split(".", 1)))
     return Removed((slot, publication), still_known)
 
 

@@ -13,7 +13,7 @@ from penstock.config import Settings
 from penstock.connect.client import ConnectorName, ConnectorSettings
 from penstock.connect.facts import TableFacts
 from penstock.connect.patterns import as_regular_expressions
-from penstock.connect.postgres import Address
+from penstock.connect.postgres import SIGNALS_SCHEMA, Address
 from penstock.errors import UsageError
 
 ValueFormat = Literal["json", "bare-json", "avro"]
@@ -24,6 +24,13 @@ _OTHERS: Mapping[str, str] = {
     "mysql": "io.debezium.connector.mysql.MySqlConnector",
     "mariadb": "io.debezium.connector.mariadb.MariaDbConnector",
 }
+SIGNALS: Final = "signal.data.collection"
+NOTIFICATIONS: Final = "notification.sink.topic.name"
+SERVER: Final = "penstock.server"
+"""The setting by which a connector notes its server; Debezium does not look at it."""
+SERVER_HEADER: Final = "penstock.server"
+"""The header by which each change notes its server."""
+_TRANSFORMS: Final = "org.apache.kafka.connect.transforms"
 _SNAPSHOT_QUERIES: Final = "snapshot.select.statement.overrides"
 _DEFAULT_PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -51,6 +58,9 @@ _OF_POSTGRES: Mapping[str, str] = {
     "interval.handling.mode": "string",
     "hstore.handling.mode": "json",
     "include.unknown.datatypes": "true",
+    # `cdc resnapshot` asks by a row in a table, which it makes, and is told the end by a topic.
+    "signal.enabled.channels": "source",
+    "notification.enabled.channels": "sink",
 }
 
 
@@ -82,6 +92,8 @@ def postgres_settings(
     settings: Settings,
     given: ConnectorSettings,
     tables: Sequence[TableFacts] = (),
+    *,
+    server: str = "",
 ) -> dict[str, str]:
     """Every setting of a PostgreSQL connector, for the tables as they are now; what is given wins."""
     database = {
@@ -92,9 +104,35 @@ def postgres_settings(
         "database.dbname": address.database,
         **({"database.sslmode": address.sslmode} if address.sslmode else {}),
     }
-    own = {"slot.name": capture.slot, "publication.name": capture.slot}
+    own = {
+        "slot.name": capture.slot,
+        "publication.name": capture.slot,
+        SIGNALS: f"{SIGNALS_SCHEMA}.{capture.slot}",
+        NOTIFICATIONS: f"{capture.name}.notifications",
+    }
     chosen = {**_OF_POSTGRES, **own, **_shared(capture, settings), **_of_tables(capture, tables), **database}
-    return {**chosen, **given}
+    return {**chosen, **_transforms(capture, server), **given}
+
+
+def _transforms(capture: Capture, server: str) -> dict[str, str]:
+    """What Connect does to each record: signals stay out of Kafka, and changes note their server in a header."""
+    signals = {
+        "predicates": "signals",
+        "predicates.signals.type": f"{_TRANSFORMS}.predicates.TopicNameMatches",
+        "predicates.signals.pattern": re.escape(f"{capture.name}.{SIGNALS_SCHEMA}.{capture.slot}"),
+        "transforms.signals.type": f"{_TRANSFORMS}.Filter",
+        "transforms.signals.predicate": "signals",
+    }
+    if not server:
+        return {"transforms": "signals", **signals}
+    return {
+        "transforms": "signals,server",
+        **signals,
+        SERVER: server,
+        "transforms.server.type": f"{_TRANSFORMS}.InsertHeader",
+        "transforms.server.header": SERVER_HEADER,
+        "transforms.server.value.literal": server,
+    }
 
 
 def _of_tables(capture: Capture, tables: Sequence[TableFacts]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, LiteralString, NamedTuple
 
 import psycopg
 from psycopg import sql
@@ -18,6 +18,9 @@ from penstock.config.database_url import database_url_problem
 from penstock.config.secrets import hide
 from penstock.connect.facts import Partition, ReplicaIdentity, ServerFacts, TableFacts
 from penstock.errors import ConfigError, DatabaseRefused, DatabaseUnavailable, Problem
+
+SIGNALS_SCHEMA: Final = "penstock"
+"""The schema of the tables by which connectors are asked for snapshots."""
 
 _CONNECT_SECONDS = 10
 _REFUSALS = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
@@ -59,6 +62,14 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_toast%'
 ORDER BY 1, 2
 """
+_MAY_IDENTIFY = """
+SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AND NOT pg_is_in_recovery() AS may_see
+"""
+# The first eight digits of a log file's name are its timeline.
+_IDENTITY = """
+SELECT (SELECT system_identifier FROM pg_control_system())::text AS system,
+       left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
+"""
 _PARTITIONS = """
 SELECT rn.nspname::text AS root_schema, root.relname::text AS root, n.nspname::text AS schema, c.relname::text AS name,
        c.relreplident::text AS identity,
@@ -80,6 +91,11 @@ SELECT s.active AND s.confirmed_flush_lsn IS NOT NULL AS streams, s.active_pid, 
 FROM pg_replication_slots s LEFT JOIN pg_stat_replication r ON r.pid = s.active_pid
 WHERE s.slot_name = %s
 """
+_IS_EMPTY = """
+SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = %s) AND NOT EXISTS (
+    SELECT 1 FROM pg_depend d JOIN pg_namespace n ON n.oid = d.refobjid AND d.refclassid = 'pg_namespace'::regclass
+    WHERE n.nspname = %s)
+"""
 _PUBLISHED = "SELECT schemaname::text, tablename::text FROM pg_publication_tables WHERE pubname = %s ORDER BY 1, 2"
 
 
@@ -92,6 +108,15 @@ class TableName(NamedTuple):
     def __str__(self) -> str:
         """Render as Debezium writes it."""
         return f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What a connector is asked to do: an id, the kind of work, and its details as JSON."""
+
+    id: str
+    type: str
+    data: str
 
 
 @dataclass(frozen=True)
@@ -132,6 +157,14 @@ class Postgres:
     def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
         self._connection = connection
         self.address = address
+
+    def identity(self) -> tuple[str, int] | None:
+        """The server's system identifier and timeline; None if the user may not see them, or on a standby."""
+        [(may_see,)] = self._rows(_MAY_IDENTIFY)
+        if not may_see:
+            return None
+        [(system, timeline)] = self._rows(_IDENTITY)
+        return str(system), int(str(timeline), 16)
 
     def server(self) -> ServerFacts:
         """What the server allows the user."""
@@ -184,8 +217,35 @@ class Postgres:
 
     def drop_publication(self, name: str) -> None:
         """Drop a publication if it is there."""
+        self._execute("DROP PUBLICATION IF EXISTS {}", sql.Identifier(name))
+
+    def make_signals(self, table: TableName, publication: str, user: str) -> None:
+        """Make the table of a connector's signals, for its user, and publish it; does nothing if it is there."""
+        schema, place = sql.Identifier(table.schema), sql.Identifier(*table)
+        self._execute("CREATE SCHEMA IF NOT EXISTS {}", schema)
+        self._execute("CREATE TABLE IF NOT EXISTS {} (id varchar(64) PRIMARY KEY, type varchar(32), data text)", place)
+        self._execute("GRANT USAGE ON SCHEMA {} TO {}", schema, sql.Identifier(user))
+        self._execute("GRANT SELECT, INSERT, DELETE ON {} TO {}", place, sql.Identifier(user))
+        if table not in self.published(publication):
+            self._execute("ALTER PUBLICATION {} ADD TABLE {}", sql.Identifier(publication), place)
+
+    def send_signal(self, table: TableName, signal: Signal) -> None:
+        """Send a signal, and forget those of before, which have reached the log."""
+        with database_failures(self.address), self._connection.transaction():
+            self._connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(*table)))
+            insert = sql.SQL("INSERT INTO {} VALUES (%s, %s, %s)").format(sql.Identifier(*table))
+            self._connection.execute(insert, (signal.id, signal.type, signal.data))
+
+    def drop_signals(self, table: TableName) -> None:
+        """Drop the table of a connector's signals if it is there; its schema too once it is empty."""
+        self._execute("DROP TABLE IF EXISTS {}", sql.Identifier(*table))
+        [(is_empty,)] = self._rows(_IS_EMPTY, table.schema, table.schema)
+        if is_empty:
+            self._execute("DROP SCHEMA IF EXISTS {}", sql.Identifier(table.schema))
+
+    def _execute(self, statement: LiteralString, *names: sql.Identifier) -> None:
         with database_failures(self.address):
-            self._connection.execute(sql.SQL("DROP PUBLICATION IF EXISTS {}").format(sql.Identifier(name)))
+            self._connection.execute(sql.SQL(statement).format(*names))
 
     def _rows(self, query: str, *values: object) -> Sequence[Any]:
         with database_failures(self.address):

@@ -116,6 +116,13 @@ class Snapshot:
             return self._connection.cursor(row_factory=tuple_row).execute(query, values or None).fetchall()
 
 
+def log_end(url: str) -> int:
+    """The end of the server's log now."""
+    with open_connection(url) as (connection, shown), database_failures(shown):
+        [(end,)] = connection.execute(_LSN).fetchall()
+        return int(end)
+
+
 @contextmanager
 def open_snapshot(url: str) -> Iterator[Snapshot]:
     """Hold a database at this moment for the length of a block."""

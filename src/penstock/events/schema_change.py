@@ -37,6 +37,17 @@ class TableSchema:
         platform = _PLATFORMS.get(self.connector, self.connector)
         return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{self.table},PROD)"
 
+    def altered_from(self, before: TableSchema) -> list[str]:
+        """The columns that were added or have another type: rows of before may hold values that nobody sent."""
+        known = {each.path: each.type for each in before.fields}
+        return [
+            f"{each.path} was added"
+            if each.path not in known
+            else f"{each.path} is {each.type}, was {known[each.path]}"
+            for each in self.fields
+            if known.get(each.path) != each.type
+        ]
+
     def event(self, at: int) -> dict[str, Any]:
         """The event that says it, at a time in milliseconds."""
         columns = [{"fieldPath": each.path, "type": each.type, "nullable": each.nullable} for each in self.fields]

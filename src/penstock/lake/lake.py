@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from penstock.config import Settings
 from penstock.config.suggest import did_you_mean
 from penstock.errors import TableNotFound
@@ -10,7 +12,7 @@ from penstock.lake.inventory import TableFiles, TableName, inventory, is_table_n
 from penstock.lake.parquet_table import ParquetTable
 from penstock.lake.store import Store, open_store
 from penstock.lake.table import Table
-from penstock.spark.lake.table import INTERNAL
+from penstock.spark.lake.table import INTERNAL, SERVER_NOTE
 
 
 class Lake:
@@ -35,6 +37,14 @@ class Lake:
     def writers(self, name: str) -> list[str]:
         """The queries that keep their state for this table in the lake."""
         return sorted(self._files(name).writers)
+
+    def server(self, name: str) -> str:
+        """The server that is noted with a mirror, as `<system identifier>/<timeline>`; empty if none is."""
+        notes = f"{INTERNAL}/{self._files(name).name}"
+        path = f"{notes}/{SERVER_NOTE}"
+        if path not in {file.path for file in self._store.below(notes)}:
+            return ""
+        return str(json.loads(self._store.read(path))["server"])
 
     def _files(self, name: str) -> TableFiles:
         wanted = TableName(name.strip("/"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -13,6 +14,7 @@ from penstock.pipelines.chores import Chore
 from penstock.pipelines.formats.debezium import given_columns
 from penstock.pipelines.pipeline import Pipeline
 from penstock.pipelines.schema_watch import Notes, SchemaWatch
+from penstock.pipelines.server_watch import ServerWatch
 from penstock.pipelines.sinks.lake import LakeSinkConfig
 from penstock.pipelines.source import CHANGES
 from penstock.pipelines.tables import by_table
@@ -20,9 +22,10 @@ from penstock.schemas import connect_registry
 from penstock.spark.changes.upkeep import Upkeep
 from penstock.spark.debezium.shapes import ShapeReader
 from penstock.spark.hadoop_files import files_at
-from penstock.spark.lake.table import INTERNAL
+from penstock.spark.lake.table import INTERNAL, LakeTable
 
 _LOOK_SECONDS = 10.0
+_ORDERED = frozenset({"mirror", "history"})
 _log = logging.getLogger(__name__)
 
 
@@ -30,20 +33,36 @@ def chores_of(pipeline: Pipeline, session: SparkSession, settings: Settings) -> 
     """The chores of a pipeline; one that reads no changes, or only what is there, has none."""
     if pipeline.source.format != CHANGES or all(sink.trigger is None for sink in pipeline.sinks):
         return
-    if pipeline.spec.options.schema_events is not None:
-        watch = _schema_watch(pipeline, session, settings, pipeline.spec.options.schema_events)
-        yield Chore(f"telling the schemas of {pipeline.spec.name}", _LOOK_SECONDS, watch.look, watch.close)
+    files = partial(files_at, session=session)
+    watch = _schema_watch(pipeline, session, settings, pipeline.spec.options.schema_events)
+    yield Chore(f"watching the schemas of {pipeline.spec.name}", _LOOK_SECONDS, watch.look, watch.close)
+    servers = ServerWatch(pipeline.source.settings(settings), partial(_ordered_tables, pipeline, settings), files)
+    yield Chore(f"watching the servers of {pipeline.spec.name}", _LOOK_SECONDS, servers.look)
     for index, sink in enumerate(pipeline.sinks):
         if isinstance(sink.config, LakeSinkConfig) and (every := sink.config.compaction_seconds):
             tidier = _Tidier(pipeline, index, session, settings)
             yield Chore(f"compacting the tables of {sink.name}", every, tidier.tidy)
 
 
-def _schema_watch(pipeline: Pipeline, session: SparkSession, base: Settings, target: str) -> SchemaWatch:
+def _schema_watch(pipeline: Pipeline, session: SparkSession, base: Settings, target: str | None) -> SchemaWatch:
     settings, state = pipeline.source.settings(base), pipeline.state(base)
     reader = ShapeReader(connect_registry(settings), given_columns(session, pipeline.schema))
     notes = Notes(files_at(state, session), f"{state}/{INTERNAL}/_schemas/{pipeline.spec.name}.json")
     return SchemaWatch(settings, pipeline.source.names, reader, notes, target)
+
+
+def _ordered_tables(pipeline: Pipeline, settings: Settings) -> dict[str, list[LakeTable]]:
+    """The mirrors and histories of each topic: their changes take effect in the order of the log."""
+    own = pipeline.source.settings(settings)
+    return {
+        each.source.topic: [
+            sink.config.lake_table(own)
+            for sink in each.sinks
+            if isinstance(sink.config, LakeSinkConfig) and sink.config.mode in _ORDERED
+        ]
+        for each in by_table(pipeline, settings)
+        if each.source.topic
+    }
 
 
 class _Tidier:

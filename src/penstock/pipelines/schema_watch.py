@@ -8,6 +8,7 @@ it again. While the registry or the topic is away, the newest schema waits; it i
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -15,7 +16,7 @@ from dataclasses import asdict, dataclass
 from penstock.config import Settings
 from penstock.errors import RecordUndecodable, SchemaError
 from penstock.events.record import ConsumerRecord
-from penstock.events.schema_change import TableSchema, schema_event_avro
+from penstock.events.schema_change import TableField, TableSchema, schema_event_avro
 from penstock.kafka.offsets import Offsets
 from penstock.kafka.producer import Producer
 from penstock.kafka.span import Span, newest_span, read_span
@@ -25,6 +26,8 @@ from penstock.spark.debezium.described import table_schema
 from penstock.spark.debezium.shapes import ShapeReader
 from penstock.spark.files import Files
 
+_POSTGRES = "postgresql"
+_log = logging.getLogger(__name__)
 _LOOKED_AT = 20
 """A message may be a tombstone, so a few of them are looked at."""
 
@@ -38,10 +41,13 @@ class Told:
 
 
 class SchemaWatch:
-    """Tells the schemas of the tables whose changes are in some topics; `look` is called again and again."""
+    """Tells the schemas of the tables whose changes are in some topics; `look` is called again and again.
+
+    Warns of a table that was altered. Without a target, nothing is sent.
+    """
 
     def __init__(
-        self, settings: Settings, topics: tuple[str, ...], reader: ShapeReader, notes: Notes, target: str
+        self, settings: Settings, topics: tuple[str, ...], reader: ShapeReader, notes: Notes, target: str | None
     ) -> None:
         self._settings = settings
         self._topics = topics
@@ -57,7 +63,9 @@ class SchemaWatch:
         moved = {place: start for place, start in span.starts.items() if span.ends[place] != self._ends.get(place)}
         for found in newest_schemas(read_span(self._settings, Span(moved, span.ends)), self._reader):
             if not self._notes.has(found.schema):
+                self._warn(found.schema)
                 self._tell(found)
+                self._notes.note(found.schema)
         self._ends = span.ends
 
     def close(self) -> None:
@@ -65,13 +73,35 @@ class SchemaWatch:
         if self._producer is not None:
             self._producer.close()
 
+    def _warn(self, schema: TableSchema) -> None:
+        before = self._notes.last(schema.table)
+        if before is not None and (warning := alteration(before, schema)):
+            _log.warning(warning)
+
     def _tell(self, found: Told) -> None:
+        if self._target is None:
+            return
         if self._producer is None:
             ensure_topic(self._settings, self._target)
             schema = Schema.from_text(schema_event_avro(), source=self._target)
             self._producer = Producer(self._target, schema, settings=self._settings)
         self._producer.send_sync(found.schema.event(found.at), key=found.schema.urn)
-        self._notes.note(found.schema)
+
+
+def alteration(before: TableSchema, after: TableSchema) -> str:
+    """The warning that a table was altered, with the way out; nothing if its rows are as they were sent.
+
+    A database does not send the rows to which ALTER TABLE gave values, such as a default.
+    """
+    altered = after.altered_from(before)
+    if not altered:
+        return ""
+    capture, _, table = after.table.partition(".")
+    way_out = f"penstock cdc resnapshot {capture} {table}" if after.connector == _POSTGRES else "a new snapshot"
+    return (
+        f"table {table} was altered ({', '.join(altered)}): where the statement changed rows, mirrors keep their old "
+        f"values until the rows are sent again, by `{way_out}`"
+    )
 
 
 def newest_schemas(records: Iterable[ConsumerRecord], reader: ShapeReader) -> Iterator[Told]:
@@ -101,6 +131,14 @@ class Notes:
     def has(self, schema: TableSchema) -> bool:
         """Whether this is the schema that was told last of its table."""
         return self._read().get(schema.table) == _text(schema)
+
+    def last(self, table: str) -> TableSchema | None:
+        """The schema of a table that was told last."""
+        told = self._read().get(table)
+        if told is None:
+            return None
+        content = json.loads(told)
+        return TableSchema(content["connector"], table, tuple(TableField(**each) for each in content["fields"]))
 
     def note(self, schema: TableSchema) -> None:
         """Remember that a schema was told."""

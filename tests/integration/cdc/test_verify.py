@@ -16,6 +16,7 @@ from penstock.config import Settings
 from penstock.connect.postgres import TableName
 from penstock.errors import DatabaseUnfit
 from penstock.lake.lake import Lake
+from penstock.lake.table import Table
 from penstock.pipelines.verify import compare
 from penstock.pipelines.verify.compare import Verdict, verify
 from penstock.pipelines.verify.guard import Guard
@@ -27,6 +28,7 @@ CDC = pa.struct(
     [("op", pa.string()), ("lsn", pa.int64()), ("tx", pa.string()), ("outside", pa.map_(pa.string(), pa.string()))]
 )
 COLUMNS = pa.schema([("id", pa.int32()), ("name", pa.string()), ("balance", pa.decimal128(10, 2)), ("_cdc", CDC)])
+NOW = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
 MIRROR = [
     {"id": 1, "name": "Ada", "balance": Decimal("1.50"), "_cdc": {"lsn": 1, "outside": []}},
     {"id": 2, "name": None, "balance": None, "_cdc": {"lsn": 1, "outside": [("balance", "NaN")]}},
@@ -66,9 +68,29 @@ def test_every_difference_is_found_with_both_values(people: str, capturing: Sett
 
 
 def test_rows_that_changed_after_the_moment_are_left_out(people: str, capturing: Settings, tmp_path: Path) -> None:
-    later = {**MIRROR[0], "name": "Ada, later", "_cdc": {"lsn": 2**62, "outside": None}}
-    verdict = compared(people, capturing, tmp_path, [later, *MIRROR[1:]])
+    lake = Lake(capturing.model_copy(update={"lake": str(tmp_path)}))
+
+    def mirror_of_now() -> Table:
+        """The database is held already, and its log goes on."""
+        [(lsn,)] = run(people, "SELECT pg_logical_emit_message(true, 'test', '')", NOW)
+        later = {**MIRROR[0], "name": "Ada, later", "_cdc": {"lsn": lsn, "outside": None}}
+        rows = pa.Table.from_pylist([later, *MIRROR[1:]], COLUMNS)
+        write_deltalake(str(tmp_path / "people"), rows, mode="overwrite")
+        return lake.table("people")
+
+    verdict = verify(people, PEOPLE, mirror_of_now, patience=0)
     assert (verdict.equal, verdict.newer, verdict.differences) == (2, 1, ())
+
+
+def test_rows_with_positions_beyond_the_log_are_of_another_server(
+    people: str, capturing: Settings, tmp_path: Path
+) -> None:
+    elsewhere = {**MIRROR[0], "name": "Ada, elsewhere", "_cdc": {"lsn": 2**62, "outside": None}}
+    verdict = compared(people, capturing, tmp_path, [elsewhere, *MIRROR[1:]])
+    assert (verdict.equal, verdict.newer, verdict.different) == (2, 0, 1)
+    assert [(each.key, each.problem) for each in verdict.differences] == [
+        (("1",), "from another server: its position is beyond the end of the database's log")
+    ]
 
 
 @pytest.mark.parametrize("is_followed", [False, True])

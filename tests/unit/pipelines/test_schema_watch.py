@@ -10,7 +10,7 @@ import pytest
 
 from penstock.events.record import ConsumerRecord, Offset, Partition, TopicName
 from penstock.events.schema_change import TableField, TableSchema, schema_event_avro
-from penstock.pipelines.schema_watch import Notes, newest_schemas
+from penstock.pipelines.schema_watch import Notes, alteration, newest_schemas
 from penstock.schemas import AvroCodec, MemoryRegistry, Schema
 from penstock.spark.debezium.shapes import ShapeReader
 from penstock.spark.files import LocalFiles
@@ -71,3 +71,19 @@ def test_an_event_fits_its_schema_and_names_the_dataset() -> None:
     assert event["urn"] == "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.people,PROD)"
     encode = AvroCodec(MemoryRegistry()).encoder("MetadataChangeEvent-value", Schema.from_text(schema_event_avro()))
     assert encode(event)
+
+
+def test_a_table_that_was_altered_is_warned_of_with_the_way_out(tmp_path: Path) -> None:
+    notes = Notes(LocalFiles(), str(tmp_path / "notes.json"))
+    assert notes.last(TABLE) is None
+    notes.note(PEOPLE)
+    after = TableSchema(
+        "postgresql", TABLE, (TableField("id", "int8", nullable=False), TableField("n", "int4", nullable=True))
+    )
+    before = Notes(LocalFiles(), str(tmp_path / "notes.json")).last(TABLE)
+    assert before == PEOPLE
+    warning = alteration(before, after)
+    assert "table public.people was altered (id is int8, was int4, n was added)" in warning
+    assert "`penstock cdc resnapshot shop public.people`" in warning
+    assert alteration(after, before).startswith("table public.people was altered (id is int4")
+    assert alteration(after, TableSchema("postgresql", TABLE, after.fields[:1])) == ""

@@ -228,6 +228,21 @@ def test_a_change_carries_its_position_and_its_key(from_json: list[dict[str, Any
     assert (delete["id"], delete["_cdc"]["at"]) == (2, "2026-11-16T01:57:14.465Z")
 
 
+def test_a_row_that_was_sent_again_has_the_position_up_to_which_changes_were_sent(spark: SparkSession) -> None:
+    kinds = {"snapshot": "string", "lsn": "int64", "sequence": "string"}
+    source = {"field": "source", "type": "struct", "fields": [{"field": name, "type": kinds[name]} for name in kinds]}
+    fields = [{"field": "after", **shape_of({"id": 0})}, {"field": "op", "type": "string"}, source]
+    places = [('["37456896","37456896"]', None), ('["37456896","37456952"]', 37456952), ('[null,"37439200"]', None)]
+    changes = [
+        {"after": {"id": 1}, "op": "r", "source": {"snapshot": "incremental", "lsn": lsn, "sequence": sequence}}
+        for sequence, lsn in places
+    ]
+    pairs: list[Pair] = [(None, wrapped({"type": "struct", "fields": fields}, change)) for change in changes]
+    rows = [row["_cdc"] for row in decode(spark, DebeziumRows(MemoryRegistry()), pairs)]
+    told = [(row.get("commit"), row.get("lsn")) for row in rows]
+    assert told == [(37456896, 37456896), (37456896, 37456952), (None, 37439200)]
+
+
 def test_positions_in_files_of_a_log_grow_from_file_to_file(spark: SparkSession) -> None:
     places = [("binlog.000003", 5000), ("binlog.000004", 157), ("binlog.000004", 2**32 - 1), ("binlog.000010", 4)]
     kinds = {"file": "string", "pos": "int64"}

@@ -13,6 +13,8 @@ SIZE: Final = 16
 COUNT: Final = 256
 NONE: Final[Checksum] = bytes(SIZE)
 """In place of the checksum of a row whose key alone matters."""
+BEYOND: Final[Checksum] = b"\xff" * SIZE
+"""In place of the checksum of a row with a position that the server's log does not have."""
 
 _RECORD = 2 * SIZE
 _HELD_BYTES = 32 * 1024

@@ -11,17 +11,19 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from penstock.connect.postgres import TableName
-from penstock.connect.snapshot import Snapshot, open_snapshot
+from penstock.connect.snapshot import Snapshot, log_end, open_snapshot
 from penstock.lake.table import Table
-from penstock.pipelines.verify.buckets import COUNT, NONE, SIZE, Buckets, Checksum
+from penstock.pipelines.verify.buckets import BEYOND, COUNT, NONE, SIZE, Buckets, Checksum
 from penstock.pipelines.verify.guard import OPEN, Guard
 from penstock.pipelines.verify.sides import Key, Row, Side, mirror_rows, side_of, source_rows
 from penstock.pipelines.verify.values import Canonical
+
+Rows = Callable[[], Iterable[Row]]
 
 _LOOK_SECONDS = 1.0
 _KEPT = 10_000
@@ -31,6 +33,7 @@ MISSING = "missing in the lake"
 EXTRA = "not in the database"
 OTHER = "different"
 DOUBLE = "more than once in the lake"
+ELSEWHERE = "from another server: its position is beyond the end of the database's log"
 
 
 @dataclass(frozen=True)
@@ -85,18 +88,20 @@ def verify(
         deadline = time.monotonic() + patience
         while True:
             mirror = open_mirror()
-            tally = _look(url, source, mirror, side, snapshot)
+            # Read after the mirror: no change of this server can be beyond it.
+            found = partial(mirror_rows, mirror, side, snapshot.moment, log_end(url))
+            tally = _look(url, source, found, side)
             if not tally.different or time.monotonic() >= deadline:
-                differences = tuple(_explained(tally.problems, mirror, side, snapshot)) if tally.problems else ()
+                differences = tuple(_explained(tally.problems, found, side, snapshot)) if tally.problems else ()
                 counts = (source.rows, tally.equal, tally.newer, tally.different)
                 return Verdict(str(table), *counts, differences, side.not_compared, tally.left_out)
             time.sleep(_LOOK_SECONDS)
 
 
-def _look(url: str, source: Buckets, mirror: Table, side: Side, snapshot: Snapshot) -> _Tally:
+def _look(url: str, source: Buckets, mirror: Rows, side: Side) -> _Tally:
     """Compare once, with the mirror as it is now."""
     with TemporaryDirectory(prefix="penstock-verify-") as ours, TemporaryDirectory(prefix="penstock-verify-") as later:
-        found = _checksums(Path(ours), mirror_rows(mirror, side, snapshot.moment))
+        found = _checksums(Path(ours), mirror())
         keys_now = cache(lambda: _keys_now(Path(later), url, side))
         tally = _Tally()
         for number in range(COUNT):
@@ -128,6 +133,8 @@ def _compare(source: Buckets, mirror: Buckets, number: int, tally: _Tally) -> li
     for key, row in ours.items():
         if key in doubled:
             tally.note(key, DOUBLE)
+        elif row == BEYOND:
+            tally.note(key, ELSEWHERE)
         elif row == NONE:
             tally.newer += 1
         elif row == theirs.get(key):
@@ -137,11 +144,11 @@ def _compare(source: Buckets, mirror: Buckets, number: int, tally: _Tally) -> li
     return [key for key in theirs if key not in ours]
 
 
-def _explained(problems: Mapping[Checksum, str], mirror: Table, side: Side, snapshot: Snapshot) -> Iterator[Difference]:
+def _explained(problems: Mapping[Checksum, str], mirror: Rows, side: Side, snapshot: Snapshot) -> Iterator[Difference]:
     """The differences by their keys, in the order of the mirror, then of the database; the first ones with values."""
     found: dict[Checksum, Difference] = {}
     ours: dict[Checksum, Row] = {}
-    for key, row in _known(mirror_rows(mirror, side, snapshot.moment), problems):
+    for key, row in _known(mirror(), problems):
         found.setdefault(key, Difference(row.key, problems[key]))
         if problems[key] == OTHER and len(ours) < SHOWN:
             ours[key] = row
@@ -164,8 +171,14 @@ def _columns(side: Side, theirs: Row, ours: Row) -> dict[str, tuple[Canonical, C
 def _checksums(directory: Path, rows: Iterable[Row]) -> Buckets:
     buckets = Buckets(directory)
     for row in rows:
-        buckets.add(_checksum(row.key), NONE if row.is_later else _checksum(row.values))
+        buckets.add(_checksum(row.key), _row_checksum(row))
     return buckets
+
+
+def _row_checksum(row: Row) -> Checksum:
+    if row.is_beyond:
+        return BEYOND
+    return NONE if row.is_later else _checksum(row.values)
 
 
 def _checksum(values: tuple[Canonical, ...]) -> Checksum:

@@ -26,11 +26,15 @@ _SNAPSHOT_ROW = "r"
 
 
 class Row(NamedTuple):
-    """One row: its key, all its values, and whether it changed after the moment at which the database is held."""
+    """One row: its key, all its values, and whether it changed after the moment at which the database is held.
+
+    A row with a position beyond the end of the server's log is from another server, or from before a restore.
+    """
 
     key: Key
     values: tuple[Canonical, ...]
     is_later: bool = False
+    is_beyond: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,8 @@ def source_rows(snapshot: Snapshot, side: Side) -> Iterator[Row]:
         yield Row(values[: len(side.keys)], values)
 
 
-def mirror_rows(mirror: Table, side: Side, moment: Moment) -> Iterator[Row]:
-    """The rows of the mirror; deleted ones that stay are left out."""
+def mirror_rows(mirror: Table, side: Side, moment: Moment, end: int) -> Iterator[Row]:
+    """The rows of the mirror; deleted ones that stay are left out. `end` is that of the log, read after the mirror."""
     schema = mirror.schema()
     if _CDC not in schema.names:
         raise UsageError(f"table {mirror.name} has no column {_CDC}", hint="name a mirror of the database's changes")
@@ -122,11 +126,12 @@ def mirror_rows(mirror: Table, side: Side, moment: Moment) -> Iterator[Row]:
             [side.ours(column, *each) for each in zip(_first(batch, places[column.name]), outside, strict=True)]
             for column in side.columns
         ]
-        for values, is_deleted, is_later in zip(
-            zip(*columns, strict=True), _first(batch, own[1:]), _later(batch, moment), strict=True
+        beyond = [(lsn or 0) > end for lsn in _described(batch, "lsn")]
+        for values, is_deleted, is_later, is_beyond in zip(
+            zip(*columns, strict=True), _first(batch, own[1:]), _later(batch, moment), beyond, strict=True
         ):
             if not is_deleted:
-                yield Row(values[: len(side.keys)], values, is_later)
+                yield Row(values[: len(side.keys)], values, is_later, is_beyond)
 
 
 def _batches(mirror: Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -110,7 +110,9 @@ class ShapeRows:
             "at": F.timestamp_micros(F.coalesce(self._source("ts_us"), self._source("ts_ms") * 1000)),
             "snapshot": F.coalesce(self._source("snapshot"), F.lit("false")) != "false",
             "commit": self._commit(),
-            "lsn": F.coalesce(self._source("lsn"), self._file() + self._source("pos"), self._source("pos")),
+            "lsn": F.coalesce(
+                self._source("lsn"), self._read_at(), self._file() + self._source("pos"), self._source("pos")
+            ),
             "row": self._source("row"),
             "tx": F.coalesce(self._source("txId").cast("string"), self._at("transaction").getField("id")),
             "tx_order": self._at("transaction").getField("total_order"),
@@ -191,6 +193,10 @@ class ShapeRows:
         # `["24023128","24023280"]`, or null in the first place: to parse it as JSON would cost ten times as much.
         digits = F.substring(sequence, F.lit(3), F.locate('"', sequence, 3) - 3)
         return F.coalesce(F.when(sequence.startswith('["'), digits).try_cast("bigint"), self._file())
+
+    def _read_at(self) -> Column:
+        """The position up to which changes were sent when a row of an incremental snapshot was: it has no own one."""
+        return F.regexp_extract(self._source("sequence"), r'"(\d+)"\]$', 1).try_cast("bigint")
 
     def _file(self) -> Column:
         """Where a file of the log begins if positions begin anew in each: above all those of the file before."""

@@ -10,6 +10,9 @@ from penstock.errors import UsageError
 INTERNAL = "_penstock"
 """The directory beside the tables for notes and unfinished files; a reader of a table never looks into it."""
 
+SERVER_NOTE = "server.json"
+"""In the notes of a mirror or history: the server of the database whose positions it has."""
+
 DEFAULT_TARGET_BYTES = 128 * 1024 * 1024
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*(/[A-Za-z0-9][A-Za-z0-9_.\-]*)*")
