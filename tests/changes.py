@@ -68,12 +68,12 @@ class Changes:
         return (*(told.get(name) for name in names), (told["op"], at, *place, *about, *origin), (*origin, b"key"))
 
 
-def change(op: str, row_id: int | None, name: str | None = None, **told: Any) -> dict[str, Any]:
+def change(op: str, row_id: Any, name: str | None = None, **told: Any) -> dict[str, Any]:
     """A change at a place of the log."""
     return {"op": op, "id": row_id, "name": name, "commit": told["lsn"] - 1, **told}
 
 
-def read(row_id: int, name: str, lsn: int, **told: Any) -> dict[str, Any]:
+def read(row_id: Any, name: str, lsn: int, **told: Any) -> dict[str, Any]:
     """A row of a snapshot."""
     return {"op": "r", "id": row_id, "name": name, "lsn": lsn, **told}
 

@@ -75,7 +75,8 @@ def _cells(schema: T.StructType, plan: _Plan, secret: bytes) -> Iterator[Column]
             case "mask":
                 yield _masked(value, field.dataType).alias(field.name)
             case "hash":
-                yield hmac_sha256(_as_bytes(value, field.dataType), secret).alias(field.name)
+                outside = _outside(field.name) if CDC in schema.names else F.lit(None)
+                yield hmac_sha256(_as_bytes(value, field.dataType, outside), secret).alias(field.name)
             case None:
                 yield _told(field.name, value, plan).alias(field.name)
 
@@ -84,7 +85,12 @@ def _masked(value: Column, kind: T.DataType) -> Column:
     return F.when(value.isNotNull(), MASK) if isinstance(kind, T.StringType) else F.lit(None).cast(kind)
 
 
-def _as_bytes(value: Column, kind: T.DataType) -> Column:
+def _outside(name: str) -> Column:
+    """The text of a value that the type of its column has no room for, such as infinity."""
+    return F.try_element_at(F.col(CDC).getField("outside"), F.lit(name))
+
+
+def _as_bytes(value: Column, kind: T.DataType, outside: Column) -> Column:
     """What is hashed: bytes as they are, everything else as its text."""
     match kind:
         case T.BinaryType():
@@ -92,7 +98,7 @@ def _as_bytes(value: Column, kind: T.DataType) -> Column:
         case T.ArrayType() | T.MapType() | T.StructType():
             return F.to_json(value).cast("binary")
         case _:
-            return value.cast("string").cast("binary")
+            return F.coalesce(value.cast("string"), outside).cast("binary")
 
 
 def _told(name: str, value: Column, plan: _Plan) -> Column:

@@ -61,6 +61,12 @@ _DEFAULTS: Mapping[str, str] = {
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
 }
 
+_FIXED: Mapping[str, str] = {
+    # Values, names and paths that reach SQL as text are what they are: `${…}` in them is replaced by nothing.
+    "spark.sql.variable.substitute": "false",
+}
+"""What no option of the user changes."""
+
 _LOCAL_DEFAULTS: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -118,6 +124,7 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
         **(_DELTA_DEFAULTS if any(_DELTA in path for path in paths) else {}),
         **_jar_options(paths, is_local=is_local),
         **{key: _text(value) for key, value in conf.items()},
+        **_FIXED,
         _JAVA_OPTIONS: _java_options(str(conf.get(_JAVA_OPTIONS, "")), is_local=is_local),
     }
     return launch_options(options)

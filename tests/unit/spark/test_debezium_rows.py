@@ -347,6 +347,39 @@ def test_of_two_types_of_a_column_the_first_in_the_topic_has_its_name(
     assert [(row.get("note"), row.get(apart)) for row in rows] == [(first, None)] * 3 + [(None, second)] * 3
 
 
+@pytest.mark.parametrize(("first", "second"), [(7, "x"), ("x", 7)])
+def test_a_key_whose_type_changes_between_whole_numbers_and_text_stays_one_column(
+    spark: SparkSession, first: object, second: object
+) -> None:
+    decoder = DebeziumRows(MemoryRegistry())
+    for batch in ([first, first], [first, second], [second]):
+        rows = decode(spark, decoder, [keyed(value) for value in batch])
+        assert [(str(row["id"]), row["_cdc"]["keys"]) for row in rows] == [(str(value), ["id"]) for value in batch]
+
+
+def test_a_key_whose_new_type_cannot_be_compared_is_told_by_the_column_that_has_it(spark: SparkSession) -> None:
+    rows = decode(spark, DebeziumRows(MemoryRegistry()), [keyed("x"), keyed(b"y")])
+    assert [(row.get("id"), row["_cdc"]["keys"]) for row in rows] == [("x", ["id"]), (None, ["id__binary"])]
+    assert rows[1]["id__binary"] == base64.b64encode(b"y").decode()
+
+
+def keyed(value: object) -> Pair:
+    """A change of a row with this key."""
+    kind = {int: "int32", str: "string", bytes: "bytes"}[type(value)]
+    sent = base64.b64encode(value).decode() if isinstance(value, bytes) else value
+    row = {"type": "struct", "fields": [{"field": "id", "type": kind}]}
+    source = {"field": "source", "type": "struct", "fields": [{"field": "lsn", "type": "int64"}]}
+    fields = [{"field": "after", **row}, source, {"field": "op", "type": "string"}]
+    payload = {"after": {"id": sent}, "source": {"lsn": 1}, "op": "c"}
+    return wrapped(row, {"id": sent}), wrapped({"type": "struct", "fields": fields}, payload)
+
+
+@pytest.mark.parametrize("name", ["_cdc", "_CDC", "_kafka"])
+def test_a_column_with_the_name_of_one_that_every_table_has_is_refused(spark: SparkSession, name: str) -> None:
+    [row] = decode(spark, DebeziumRows(MemoryRegistry()), [named("id", name)])
+    assert f"column {name!r} has the name of a column that tables in the lake have" in row["problem"]["message"]
+
+
 def test_columns_named_like_what_is_told_of_a_change_are_columns_like_others(spark: SparkSession) -> None:
     row = {"id": 1, "op": "mine", "_cdc_op": "mine too"}
     [found] = decode(spark, DebeziumRows(MemoryRegistry()), [(None, change_of(row))])

@@ -69,6 +69,13 @@ def test_a_mirror_by_a_hashed_key_follows_its_rows(spark: SparkSession, tmp_path
     assert "note" not in mirror.sink._table.columns
 
 
+def test_infinite_keys_that_are_hashed_stay_apart(spark: SparkSession, tmp_path: Path) -> None:
+    mirror = mirror_of(spark, tmp_path, id="hash")
+    told = [{"outside": {"id": text}} for text in ("infinity", "-infinity")]
+    mirror.write(*(change("c", None, "x", lsn=1, **each) for each in told), columns="id timestamp, name string")
+    assert mirror.rows("id", order="id") == sorted((hashed(text),) for text in ("infinity", "-infinity"))
+
+
 def test_types_that_a_column_had_at_other_times_are_protected_too(spark: SparkSession) -> None:
     rows = spark.createDataFrame([(1, "x", "y")], "price int, price__string string, prices string")
     assert protecting(treated(price="drop"), SECRET)(rows).columns == ["prices"]

@@ -19,6 +19,12 @@ def test_the_users_options_win() -> None:
     assert options["spark.driver.memory"] == "5g"
 
 
+def test_nothing_in_the_text_of_sql_is_replaced_whatever_the_user_sets() -> None:
+    assert session_options([], {}, "local[2]")["spark.sql.variable.substitute"] == "false"
+    given = {"spark.sql.variable.substitute": True}
+    assert session_options([], given, "spark://master:7077")["spark.sql.variable.substitute"] == "false"
+
+
 def test_java_options_of_the_user_stand_beside_ours() -> None:
     options = session_options([], {"spark.driver.extraJavaOptions": "-Da=b"}, "local[2]")[
         "spark.driver.extraJavaOptions"

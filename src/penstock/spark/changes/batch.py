@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
@@ -14,6 +15,14 @@ from penstock.spark.changes.order import ORDER, Place, in_order, position
 from penstock.spark.debezium.columns import apart_from
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
+from penstock.spark.internal_names import internal
+
+_LAST: Final = internal("last")
+
+
+def own(name: str) -> Column:
+    """A column of rows, by its name alone."""
+    return F.col(quoted(name))
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,13 @@ class Facts:
     lifts: bool = False
     moves: bool = False
     has_one_key: bool = True
+    outside: tuple[str, ...] = ()
+    """The columns of the key for which a row has a value that the type has no room for."""
+
+    def identity(self, row: Callable[[str], Column] = own) -> list[Column]:
+        """What tells rows apart: their keys and, where a key is null because it is infinite or NaN, which of these."""
+        outside = row(CDC).getField("outside")
+        return [*map(row, self.keys), *(F.try_element_at(outside, F.lit(key)) for key in self.outside)]
 
     def told_missing(self, column: T.StructField) -> str | None:
         """The name under which a column's value may be told not to be sent again: its own, or that in the database.
@@ -74,6 +90,16 @@ def refuse_lost_keys(changes: DataFrame, facts: Facts, table: str) -> None:
         )
 
 
+def refuse_own_names(columns: Sequence[str], own_names: Sequence[str], table: str) -> None:
+    """Refuse rows with a column that the table has for itself, where case does not count."""
+    for name in columns:
+        if name.lower() in own_names:
+            raise QueryFailed(
+                f"table {table}: column {name} has the name of a column that the table has for itself",
+                hint=f"call it otherwise by a transform: {{type: rename, config: {{columns: {{{name}: my{name}}}}}}}",
+            )
+
+
 def facts_of(changes: DataFrame) -> Facts:
     """Look over a batch once."""
     [found] = changes.agg(*(column.alias(name) for name, column in _looked_for().items())).collect()
@@ -91,12 +117,13 @@ def facts_of(changes: DataFrame) -> Facts:
         lifts=bool(found["snapshots"] and found["without_commit"]),
         moves=bool(found["moved"] and unavailable),
         has_one_key=keys == others,
+        outside=tuple(sorted(found["outside"])),
     )
 
 
 def _looked_for() -> Mapping[str, Column]:
-    op, snapshot, keys, unavailable, commit, lsn = (
-        F.col(CDC).getField(name) for name in ("op", "snapshot", "keys", "unavailable", "commit", "lsn")
+    op, snapshot, keys, unavailable, outside, commit, lsn = (
+        F.col(CDC).getField(name) for name in ("op", "snapshot", "keys", "unavailable", "outside", "commit", "lsn")
     )
     place = F.struct(*position())
     return {
@@ -105,6 +132,7 @@ def _looked_for() -> Mapping[str, Column]:
         "first_keys": F.min(F.when(op != "t", keys)),
         "last_keys": F.max(F.when(op != "t", keys)),
         "unavailable": F.array_distinct(F.flatten(F.collect_set(unavailable))),
+        "outside": F.array_distinct(F.flatten(F.collect_set(F.array_intersect(F.map_keys(outside), keys)))),
         "snapshots": F.count_if(snapshot),
         "without_commit": F.count_if(commit.isNull() & ~snapshot),
         "moved": F.count_if((op == "c") & (F.size(unavailable) > 0)),
@@ -124,15 +152,9 @@ def by_keys(changes: DataFrame) -> Iterator[tuple[DataFrame, Facts]]:
     op, keys = F.col(CDC).getField("op"), F.col(CDC).getField("keys")
     found = changes.filter(op != "t").groupBy(keys.alias("keys")).agg(F.min(F.struct(*position())).alias("first"))
     for row in found.orderBy("first").collect():
-        own = F.array(*map(F.lit, row["keys"])).cast("array<string>")
-        part = changes.filter((op == "t") | (keys == own))
+        its_keys = F.array(*map(F.lit, row["keys"])).cast("array<string>")
+        part = changes.filter((op == "t") | (keys == its_keys))
         yield part, facts_of(part)
-
-
-def literal(value: object) -> str:
-    """A value as SQL has it: as text."""
-    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def last_of_each(changes: DataFrame, facts: Facts) -> DataFrame:
@@ -141,12 +163,13 @@ def last_of_each(changes: DataFrame, facts: Facts) -> DataFrame:
     A value that the newest change does not have, because it was too large to be sent again, is that of the newest
     change that has it; what none of them has stays in `unavailable`.
     """
-    ordered = in_order(changes.filter(F.col(CDC).getField("op") != "t"), facts.keys, lifts=facts.lifts)
+    ordered = in_order(changes.filter(F.col(CDC).getField("op") != "t"), facts.identity(), lifts=facts.lifts)
     plain = {field.name: facts.told_missing(field) for field in changes.schema if field.name not in {*facts.keys, CDC}}
     is_delete = F.col(CDC).getField("op") == "d"
-    whole = F.max_by(F.struct(*map(quoted, plain), CDC), ORDER).alias("_last")
+    whole = F.max_by(F.struct(*map(quoted, plain), CDC), ORDER).alias(_LAST)
     filled = [_newest_sent(name, told, is_delete) for name, told in plain.items() if told]
-    grouped = ordered.groupBy(*map(quoted, facts.keys)).agg(whole, *filled)
+    outside = [each.alias(internal(f"outside {n}")) for n, each in enumerate(facts.identity()[len(facts.keys) :])]
+    grouped = ordered.groupBy(*map(quoted, facts.keys), *outside).agg(whole, *filled)
     cells = [_cell(name, told) for name, told in plain.items()]
     return grouped.select(*map(quoted, facts.keys), *cells, _still_missing(plain).alias(CDC))
 
@@ -159,25 +182,25 @@ def is_missing(told: str) -> Column:
 def _newest_sent(name: str, told: str, is_delete: Column) -> Column:
     """The newest value of a column that was sent, in a struct, so that null is a value too."""
     sent = F.struct(F.col(quoted(name)).alias("sent"))
-    return F.max_by(sent, F.when(~is_missing(told) & ~is_delete, F.col(ORDER))).alias(f"_sent_{name}")
+    return F.max_by(sent, F.when(~is_missing(told) & ~is_delete, F.col(ORDER))).alias(_sent(name))
+
+
+def _sent(name: str) -> str:
+    return internal(f"sent {name}")
 
 
 def _cell(name: str, told: str | None) -> Column:
-    last = F.col("_last").getField(name)
+    last = F.col(_LAST).getField(name)
     if told is None:
         return last.alias(name)
-    missing = F.array_contains(F.col("_last").getField(CDC).getField("unavailable"), told)
-    return (
-        F.when(F.coalesce(missing, F.lit(False)), F.col(quoted(f"_sent_{name}")).getField("sent"))
-        .otherwise(last)
-        .alias(name)
-    )
+    missing = F.array_contains(F.col(_LAST).getField(CDC).getField("unavailable"), told)
+    return F.when(F.coalesce(missing, F.lit(False)), own(_sent(name)).getField("sent")).otherwise(last).alias(name)
 
 
 def _still_missing(plain: Mapping[str, str | None]) -> Column:
     """What is told of the change, with only those columns named as unavailable that no change of the batch had."""
-    cdc = F.col("_last").getField(CDC)
-    found = [F.when(F.col(quoted(f"_sent_{name}")).isNotNull(), F.lit(told)) for name, told in plain.items() if told]
+    cdc = F.col(_LAST).getField(CDC)
+    found = [F.when(own(_sent(name)).isNotNull(), F.lit(told)) for name, told in plain.items() if told]
     if not found:
         return cdc
     left = F.array_except(cdc.getField("unavailable"), F.array_compact(F.array(*found)))

@@ -17,8 +17,9 @@ from penstock.spark.changes.lineage import Made, made_of, read_by
 from penstock.spark.debezium.columns import apart_from
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import KAFKA, quoted
+from penstock.spark.internal_names import internal
 
-_HOLDS = "_holds"
+_HOLDS = internal("holds")
 _FREE = (CDC, KAFKA)
 
 
@@ -78,9 +79,14 @@ def chosen(rows: DataFrame, condition: str) -> DataFrame:
     holds = F.when(op.isin("d", "t"), F.lit(True)).otherwise(F.coalesce(F.expr(condition), F.lit(False)))
     known = F.when(F.concat_ws("", *unknown) != "", F.raise_error(failure).cast("boolean")).otherwise(holds)
     kept = rows.withColumn(_HOLDS, known if looked_at else holds).filter(F.col(_HOLDS) | (op == "u"))
-    gone = cdc.withField("op", F.lit("d"))
-    for name in ("unavailable", "outside"):
-        gone = gone.withField(name, F.lit(None).cast(_kind_of(rows, name)))
+    keys, outside = cdc.getField("keys"), cdc.getField("outside")
+    of_key = F.map_filter(outside, lambda name, _: F.array_contains(keys, name))
+    nothing = F.lit(None).cast(_kind_of(rows, "unavailable"))
+    gone = (
+        cdc.withField("op", F.lit("d"))
+        .withField("unavailable", nothing)
+        .withField("outside", F.when(F.size(of_key) > 0, of_key))
+    )
     told = F.when(F.col(_HOLDS), cdc).otherwise(gone).alias(CDC)
     return kept.select(*(told if name == CDC else _cell(name) for name in rows.columns))
 

@@ -8,11 +8,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.spark.changes.batch import Facts
+from penstock.spark.changes.delta_rows import DeltaRows
 from penstock.spark.changes.memory import KEY, PLACE, key_text
 from penstock.spark.changes.order import position
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.debezium.shape_rows import CDC
+from penstock.spark.internal_names import internal
 
+_KEY: Final = internal("key")
+_PLACE: Final = internal("place")
 _MOST_VERSIONS: Final = 20
 _SAFE: Final = "INTERVAL 50 MINUTES"
 """For how long the files of a version are sure to be there: old ones are kept for an hour at least."""
@@ -21,13 +25,15 @@ _SAFE: Final = "INTERVAL 50 MINUTES"
 def with_deleted(stored: DataFrame, table: ChangeTable, deletions: DataFrame, facts: Facts) -> DataFrame:
     """The table's rows, and those that these deletions took away: each as it was, and as a deletion at its place."""
     found = stored
+    deletions = deletions.withColumnsRenamed({KEY: _KEY, PLACE: _PLACE})
     for version in _versions(stored.sparkSession, table):
-        before = table.read(stored.sparkSession, version).withColumn(KEY, key_text(facts.keys)).join(deletions, KEY)
-        rows = before.filter(F.struct(*position()) < F.col(PLACE)).localCheckpoint()
-        deletions = deletions.join(rows, [KEY, PLACE], "left_anti").localCheckpoint()
-        gone = F.col(CDC).withField("op", F.lit("d")).withField("lsn", F.col(PLACE).getField("lsn"))
+        then = table.read(stored.sparkSession, version)
+        before = then.withColumn(_KEY, key_text(then, facts.keys)).join(deletions, _KEY)
+        rows = before.filter(F.struct(*position()) < F.col(_PLACE)).localCheckpoint()
+        deletions = deletions.join(rows, [_KEY, _PLACE], "left_anti").localCheckpoint()
+        gone = F.col(CDC).withField("op", F.lit("d")).withField("lsn", F.col(_PLACE).getField("lsn"))
         for each in (rows, rows.withColumn(CDC, gone)):
-            found = found.unionByName(each.drop(KEY, PLACE), allowMissingColumns=True)
+            found = found.unionByName(each.drop(_KEY, _PLACE), allowMissingColumns=True)
         if deletions.isEmpty():
             break
     return found
@@ -35,6 +41,6 @@ def with_deleted(stored: DataFrame, table: ChangeTable, deletions: DataFrame, fa
 
 def _versions(session: SparkSession, table: ChangeTable) -> list[int]:
     """The versions before each of the last commits, newest first."""
-    history = session.sql(f"DESCRIBE HISTORY {table.path} LIMIT {_MOST_VERSIONS}")
+    history = DeltaRows(session, table.table.path).commits(_MOST_VERSIONS)
     commits = history.where(f"version > 0 AND timestamp > current_timestamp() - {_SAFE}").orderBy(F.desc("version"))
     return [row["version"] - 1 for row in commits.select("version").collect()]

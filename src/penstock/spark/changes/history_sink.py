@@ -7,14 +7,17 @@ nothing is taken any more. One merge closes open versions and adds new ones, so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import and_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.spark.changes.batch import Facts, is_missing, refuse_keyless
+from penstock.spark.changes.batch import Facts, is_missing, own, refuse_keyless
+from penstock.spark.changes.delta_rows import Clause, DeltaRows, changed, stored
 from penstock.spark.changes.moved import with_old_values
 from penstock.spark.changes.near import near
 from penstock.spark.changes.order import ORDER, in_order, is_newer
@@ -22,6 +25,7 @@ from penstock.spark.changes.sink import ChangeSink
 from penstock.spark.changes.truncates import LSN, TruncateMemory, Truncates
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
+from penstock.spark.internal_names import internal
 from penstock.spark.kept import kept
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
@@ -29,15 +33,20 @@ from penstock.spark.queries.position import Position
 FROM: Final = "_valid_from"
 TO: Final = "_valid_to"
 OPERATION: Final = "_op"
-_STORED: Final = "_stored"
-_VERSIONS: Final = "penstock_versions"
+_STORED: Final = internal("stored")
+_BASE: Final = internal("base")
+_NTH: Final = internal("nth")
+_BEFORE: Final = internal("before")
+_ENDS: Final = ("d", "t")
+_MAY_BE_OUTSIDE: Final = (T.DateType, T.TimestampType, T.TimestampNTZType, T.DecimalType)
+"""The types of keys that have no room for infinity or NaN."""
 
 
 class HistorySink(ChangeSink):
     """Keeps all versions of one table's rows; a batch that comes again adds nothing."""
 
     def __init__(self, session: SparkSession, table: LakeTable, *, remember_days: int = 30) -> None:
-        super().__init__(session, table)
+        super().__init__(session, table, (FROM, TO, OPERATION))
         self._truncates = TruncateMemory(session, table, remember_days)
         self._session = session
 
@@ -64,78 +73,99 @@ class HistorySink(ChangeSink):
         return tuple(found or ())
 
     def _apply(self, changes: DataFrame, facts: Facts, truncates: Truncates | None) -> None:
-        rows = changes.filter(f"{CDC}.op <> 't'").withColumns(
+        rows = changes.filter(F.col(CDC).getField("op") != "t").withColumns(
             {OPERATION: F.col(CDC).getField("op"), FROM: F.col(CDC).getField("at"), TO: F.lit(None).cast("timestamp")}
         )
-        new = self._table.fitted(rows)
+        new = self._table.fitted(rows, facts.keys)
+        if truncates:
+            facts = replace(facts, outside=tuple(key for key in facts.keys if _may_be_outside(new, key)))
         if facts.moves:
             new = with_old_values(new, self._table.read(changes.sparkSession), facts)
         if truncates:
             new = new.unionByName(self._truncations(new, truncates, facts), allowMissingColumns=True)
-        stored = self._open_versions(new, facts.keys)
-        events = new.withColumn(_STORED, F.lit(False)).unionByName(stored, allowMissingColumns=True)
+        open_ones = self._open_versions(new, facts)
+        events = new.withColumn(_STORED, F.lit(False)).unionByName(open_ones, allowMissingColumns=True)
         with kept(versions(events, facts, truncates=truncates is not None)) as made:
             # A truncate ends as many versions as there are rows.
-            ending = near(made.filter(_STORED), facts.keys, made.count() if truncates else facts.changes)
-            made.createOrReplaceTempView(_VERSIONS)
-            changes.sparkSession.sql(self._statement(facts.keys, ending))
+            ending = near(made.filter(F.col(_STORED)), facts.keys, made.count() if truncates else facts.changes)
+            # Where no stored version ends, nothing of the table needs to be looked at.
+            near_by = [F.lit(False)] if ending is None else ending
+            DeltaRows(changes.sparkSession, self._table.table.path).merge(
+                made, self._ended(facts, near_by), self._clauses()
+            )
 
     def _truncations(self, new: DataFrame, truncates: Truncates, facts: Facts) -> DataFrame:
         """A deletion of every row that is older than a truncate, by the first one after it."""
-        keys, lsn = list(map(quoted, facts.keys)), F.col(CDC).getField("lsn").alias(LSN)
-        is_there = f"{TO} IS NULL AND NOT {OPERATION} IN ('d', 't') AND {CDC}.lsn < {truncates.lsns[-1]}L"
-        rows = self._table.read(new.sparkSession).filter(is_there).select(*keys, lsn).union(new.select(*keys, lsn))
+        keys, lsn = list(map(quoted, facts.keys)), F.col(CDC).getField("lsn")
+        texts = [internal(f"outside {number}") for number in range(len(facts.outside))]
+        outside = (text.alias(name) for text, name in zip(facts.identity()[len(keys) :], texts, strict=True))
+        wanted: list[Column] = [*map(own, facts.keys), *outside, lsn.alias(LSN)]
+        is_there = F.col(TO).isNull() & ~F.col(OPERATION).isin(*_ENDS) & (lsn < truncates.lsns[-1])
+        rows = self._table.read(new.sparkSession).filter(is_there).select(*wanted).union(new.select(*wanted))
         later = F.filter(F.array(*map(F.lit, truncates.lsns)).cast("array<bigint>"), lambda each: each > F.col(LSN))
-        ended = rows.select(*keys, F.array_min(later).alias(LSN)).filter(F.col(LSN).isNotNull()).distinct()
+        ended = rows.select(*keys, *texts, F.array_min(later).alias(LSN)).filter(F.col(LSN).isNotNull()).distinct()
         at = F.col(CDC).getField("at").alias(FROM)
         told = truncates.told.dropDuplicates([LSN]).select(LSN, CDC, F.lit("t").alias(OPERATION), at)
-        return ended.join(told, LSN).drop(LSN)
+        joined: DataFrame = ended.join(told, LSN).drop(LSN)
+        return joined.withColumn(CDC, _with_outside(F.col(CDC), facts.outside, texts)).drop(*texts)
 
-    def _open_versions(self, new: DataFrame, keys: Sequence[str]) -> DataFrame:
+    def _open_versions(self, new: DataFrame, facts: Facts) -> DataFrame:
         """The open versions of the rows that change."""
+        names = [internal(f"wanted {number}") for number in range(len(facts.identity()))]
+        wanted = new.select(*map(Column.alias, facts.identity(), names)).distinct()
+        same = reduce(and_, map(Column.eqNullSafe, facts.identity(), map(own, names)))
         table = self._table.read(new.sparkSession).filter(F.col(TO).isNull())
-        wanted = new.select(*map(quoted, keys)).distinct()
-        return table.join(F.broadcast(wanted), list(keys), "left_semi").withColumn(_STORED, F.lit(True))
+        return table.join(F.broadcast(wanted), same, "left_semi").withColumn(_STORED, F.lit(True))
 
-    def _statement(self, keys: Sequence[str], ending: Sequence[str] | None) -> str:
-        """Where no stored version ends, nothing of the table needs to be looked at."""
-        same = [f"t.{quoted(key)} <=> s.{quoted(key)}" for key in keys]
-        ended = " AND ".join([*same, *(["false"] if ending is None else ending)])
-        columns = [quoted(column.name) for column in self._table.columns]
-        names = ", ".join(columns)
-        values = ", ".join(f"s.{name}" for name in columns)
-        return (
-            f"MERGE INTO {self._table.path} t USING {_VERSIONS} s ON {ended} AND t.{TO} IS NULL AND s.{_STORED} "  # noqa: S608 - names are quoted
-            f"WHEN MATCHED THEN UPDATE SET t.{TO} = s.{TO} "
-            f"WHEN NOT MATCHED AND NOT s.{_STORED} THEN INSERT ({names}) VALUES ({values})"
-        )
+    def _ended(self, facts: Facts, ending: list[Column]) -> Column:
+        """Whether a version is the end of a stored one."""
+        same = map(Column.eqNullSafe, facts.identity(stored), facts.identity(changed))
+        return reduce(and_, [*same, *ending, stored(TO).isNull(), changed(_STORED)])
+
+    def _clauses(self) -> list[Clause]:
+        values = {column.name: changed(column.name) for column in self._table.columns}
+        return [Clause("update", None, {TO: changed(TO)}), Clause("insert", ~changed(_STORED), values)]
+
+
+def _may_be_outside(rows: DataFrame, key: str) -> bool:
+    return isinstance(rows.schema[key].dataType, _MAY_BE_OUTSIDE)
+
+
+def _with_outside(cdc: Column, keys: tuple[str, ...], texts: list[str]) -> Column:
+    """What is told of a truncate, for a row whose key has values that its type has no room for."""
+    if not keys:
+        return cdc
+    pairs = F.array(*(F.struct(F.lit(key), F.col(text)) for key, text in zip(keys, texts, strict=True)))
+    known = F.map_filter(F.map_from_entries(pairs), lambda _, text: text.isNotNull())
+    return cdc.withField("outside", F.when(F.size(known) > 0, known))
 
 
 def versions(events: DataFrame, facts: Facts, *, truncates: bool = False) -> DataFrame:
     """Stored open versions and new changes, as the versions that they make; what is not newer is left out."""
-    keys = [F.col(quoted(key)) for key in facts.keys]
-    ordered = in_order(events, facts.keys, lifts=facts.lifts)
-    by_key = Window.partitionBy(*keys)
-    base = F.first(F.when(F.col(_STORED), F.struct(CDC)), ignorenulls=True).over(by_key)
-    is_kept = f"{_STORED} OR _base IS NULL OR {is_newer('', '_base')}"
-    known = ordered.withColumn("_base", base).filter(is_kept)
+    key = facts.identity()
+    ordered = in_order(events, key, lifts=facts.lifts)
+    by_key = Window.partitionBy(*key)
+    base = F.first(F.when(F.col(_STORED), F.col(CDC)), ignorenulls=True).over(by_key)
+    is_kept = F.col(_STORED) | F.col(_BASE).isNull() | is_newer(F.col(CDC), F.col(_BASE))
+    known = ordered.withColumn(_BASE, base).filter(is_kept)
     place = [F.col(ORDER).getField(name) for name in ("commit", "streamed", "lsn", "row")]
     once = known.withColumn(
-        "_nth", F.row_number().over(Window.partitionBy(*keys, *place).orderBy(~F.col(_STORED), ORDER))
-    ).filter("_nth = 1")
+        _NTH, F.row_number().over(Window.partitionBy(*key, *place).orderBy(~F.col(_STORED), ORDER))
+    ).filter(F.col(_NTH) == 1)
     in_time = by_key.orderBy(~F.col(_STORED), ORDER)
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     living = _without_idle_ends(once, in_time) if truncates or facts.deletes else once
     told = living.withColumn(FROM, F.max(FROM).over(so_far))
     closed = _carried(told, facts, so_far).withColumn(TO, F.lead(FROM).over(in_time))
-    return closed.filter(f"NOT {_STORED} OR {TO} IS NOT NULL").drop(ORDER, "_base", "_nth")
+    return closed.filter(~F.col(_STORED) | F.col(TO).isNotNull()).drop(ORDER, _BASE, _NTH)
 
 
 def _without_idle_ends(events: DataFrame, in_time: WindowSpec) -> DataFrame:
     """A row that is deleted cannot end again, and a truncate ends nothing where no row was."""
-    is_idle = f"{OPERATION} IN ('d', 't') AND _before IN ('d', 't') OR {OPERATION} = 't' AND _before IS NULL"
-    before = F.lag(OPERATION).over(in_time)
-    return events.withColumn("_before", before).filter(f"{_STORED} OR NOT coalesce({is_idle}, false)").drop("_before")
+    operation, before = F.col(OPERATION), F.col(_BEFORE)
+    is_idle = (operation.isin(*_ENDS) & before.isin(*_ENDS)) | ((operation == "t") & before.isNull())
+    marked = events.withColumn(_BEFORE, F.lag(OPERATION).over(in_time))
+    return marked.filter(F.col(_STORED) | ~F.coalesce(is_idle, F.lit(False))).drop(_BEFORE)
 
 
 def _carried(events: DataFrame, facts: Facts, so_far: WindowSpec) -> DataFrame:
@@ -144,13 +174,15 @@ def _carried(events: DataFrame, facts: Facts, so_far: WindowSpec) -> DataFrame:
     if not told:
         return events
     sent = {name: F.last(_sent(name, missing), ignorenulls=True).over(so_far) for name, missing in told.items()}
-    found = events.withColumns({f"_sent_{name}": value for name, value in sent.items()})
-    names = [F.when(F.col(quoted(f"_sent_{name}")).isNotNull(), F.lit(missing)) for name, missing in told.items()]
+    found = events.withColumns({_sent_name(name): value for name, value in sent.items()})
+    names = [F.when(own(_sent_name(name)).isNotNull(), F.lit(missing)) for name, missing in told.items()]
     left = F.array_except(F.col(CDC).getField("unavailable"), F.array_compact(F.array(*names)))
-    values = {name: F.col(quoted(f"_sent_{name}")).getField("value") for name in told}
-    return found.withColumns({**values, CDC: F.col(CDC).withField("unavailable", left)}).drop(
-        *(f"_sent_{name}" for name in told)
-    )
+    values = {name: own(_sent_name(name)).getField("value") for name in told}
+    return found.withColumns({**values, CDC: F.col(CDC).withField("unavailable", left)}).drop(*map(_sent_name, told))
+
+
+def _sent_name(name: str) -> str:
+    return internal(f"sent {name}")
 
 
 def _sent(name: str, told: str) -> Column:

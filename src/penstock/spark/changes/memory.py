@@ -12,20 +12,25 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.spark.changes.batch import Facts
+from penstock.spark.changes.batch import Facts, own
 from penstock.spark.changes.noted import forget_noted, note
 from penstock.spark.changes.order import Place, position
 from penstock.spark.debezium.shape_rows import CDC
-from penstock.spark.decoding import quoted
 from penstock.spark.hadoop_files import files_at
+from penstock.spark.internal_names import internal
 from penstock.spark.lake.delta_log import is_delta_table
 from penstock.spark.lake.table import LakeTable
 
 KEY: Final = "_key"
 PLACE: Final = "_place"
+_OF_ROW: Final = internal("key")
+_NOW: Final = internal("now")
 _WHOLE_TABLE: Final = "*"
 _START: Final[Place] = (0, 0)
+_NESTED: Final = (T.BinaryType, T.ArrayType, T.MapType, T.StructType)
+_EXACT: Final = dict.fromkeys(("timestampFormat", "timestampNTZFormat"), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
 _FORGET_SECONDS: Final = 24 * 3600
 """How often a mirror that runs forgets."""
 
@@ -49,7 +54,7 @@ class DeleteMemory:
     def note(self, last: DataFrame, facts: Facts) -> None:
         """Remember the rows among these that are deleted."""
         deleted = last.filter(F.col(CDC).getField("op") == "d")
-        self._add(deleted.select(key_text(facts.keys).alias(KEY), *position()), facts.last_delete)
+        self._add(deleted.select(key_text(deleted, facts.keys).alias(KEY), *position()), facts.last_delete)
 
     def note_truncate(self, session: SparkSession, lsn: int) -> None:
         """Remember that all rows were deleted whose own positions are lower.
@@ -73,12 +78,13 @@ class DeleteMemory:
         session = last.sparkSession
         if facts.first >= self._newest(session):
             return last
-        changes = last.withColumn(KEY, key_text(facts.keys)).withColumn("_now", F.struct(*position()))
+        changes = last.withColumns({_OF_ROW: key_text(last, facts.keys), _NOW: F.struct(*position())})
         newest = self._deletions(session).groupBy(KEY).agg(F.max(PLACE).alias(PLACE))
-        is_stale = (F.col(f"changes.{KEY}") == F.col(f"newest.{KEY}")) & (F.col("changes._now") < F.col(PLACE))
-        kept = changes.alias("changes").join(newest.alias("newest"), is_stale, "left_anti")
+        newest = newest.withColumnsRenamed({KEY: internal(KEY), PLACE: internal(PLACE)})
+        is_stale = (F.col(_OF_ROW) == F.col(internal(KEY))) & (F.col(_NOW) < F.col(internal(PLACE)))
+        kept = changes.join(newest, is_stale, "left_anti")
         _, truncated = self._newest_of(self._deletions(session).filter(F.col(KEY) == _WHOLE_TABLE))
-        return kept.filter(F.col("_now").getField("lsn") >= truncated).drop(KEY, "_now")
+        return kept.filter(F.col(_NOW).getField("lsn") >= truncated).drop(_OF_ROW, _NOW)
 
     def at(self, lsns: DataFrame) -> DataFrame | None:
         """The deletions that stand at these places of the log, by their rows' keys; None if there are none."""
@@ -114,6 +120,16 @@ class DeleteMemory:
         return self._is_there
 
 
-def key_text(keys: Sequence[str]) -> Column:
-    """A row's key in one text."""
-    return F.to_json(F.struct(*map(quoted, keys)))
+def key_text(rows: DataFrame, keys: Sequence[str]) -> Column:
+    """A row's key in one text: the same for a whole number and its text, and with every microsecond.
+
+    Of a value that the type has no room for, it is what the row tells of it.
+    """
+    outside = F.col(CDC).getField("outside")
+    texts = (
+        own(key).alias(key)
+        if isinstance(rows.schema[key].dataType, _NESTED)
+        else F.coalesce(own(key).cast("string"), F.try_element_at(outside, F.lit(key))).alias(key)
+        for key in keys
+    )
+    return F.to_json(F.struct(*texts), _EXACT)

@@ -5,7 +5,7 @@ A new key is told as a deletion of the old one and a creation, which are one upd
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -15,13 +15,13 @@ from penstock.spark.changes.batch import Facts, is_missing
 from penstock.spark.changes.order import position
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
+from penstock.spark.internal_names import internal
 
-_LSN: Final = "_lsn"
-_OLD_KEY: Final = "_old_key"
-_NOW: Final = "_now"
-_PLACE: Final = "_place"
-_ORIGIN: Final = "_origin"
-_OLD: Final = "_old_"
+_LSN: Final = internal("lsn")
+_OLD_KEY: Final = internal("old key")
+_NOW: Final = internal("now")
+_PLACE: Final = internal("place")
+_ORIGIN: Final = internal("origin")
 
 
 def with_old_values(changes: DataFrame, stored: DataFrame, facts: Facts) -> DataFrame:
@@ -30,8 +30,8 @@ def with_old_values(changes: DataFrame, stored: DataFrame, facts: Facts) -> Data
     What is found nowhere stays named in `unavailable`.
     """
     told = {field.name: name for field in changes.schema if (name := facts.told_missing(field))}
-    rows = _rows(changes, facts.keys, told).unionByName(_rows(stored, facts.keys, told))
-    before = _moves(changes, stored, facts.keys).join(rows, _OLD_KEY).filter(F.col(_PLACE) < F.col(_NOW))
+    rows = _rows(changes, facts, told).unionByName(_rows(stored, facts, told))
+    before = _moves(changes, stored, facts).join(rows, _OLD_KEY).filter(F.col(_PLACE) < F.col(_NOW))
     found = before.groupBy(_ORIGIN).agg(*map(_newest, told))
     joined = changes.withColumn(_ORIGIN, _origin()).join(found, _ORIGIN, "left")
     return joined.select(*(_cell(name, told) for name in changes.columns))
@@ -47,18 +47,18 @@ def without_deletion(changes: DataFrame) -> DataFrame:
     )
 
 
-def _moves(changes: DataFrame, stored: DataFrame, keys: Sequence[str]) -> DataFrame:
+def _moves(changes: DataFrame, stored: DataFrame, facts: Facts) -> DataFrame:
     """The rows that came under new keys without all of their values, each with its old key."""
     new = changes.filter(_lacks()).select(_lsn(), _origin().alias(_ORIGIN), F.struct(*position()).alias(_NOW))
-    gone = [each.filter(F.col(CDC).getField("op") == "d").select(_lsn(), _key(keys)) for each in (changes, stored)]
+    gone = [each.filter(F.col(CDC).getField("op") == "d").select(_lsn(), _key(facts)) for each in (changes, stored)]
     return new.join(gone[0].union(gone[1]).dropDuplicates([_LSN]), _LSN)
 
 
-def _rows(rows: DataFrame, keys: Sequence[str], told: Mapping[str, str]) -> DataFrame:
+def _rows(rows: DataFrame, facts: Facts, told: Mapping[str, str]) -> DataFrame:
     """What rows have of the values that may be missing, each in a struct: null is a value too."""
-    values = (_known(name, missing).alias(_OLD + name) for name, missing in told.items())
+    values = (_known(name, missing).alias(_old(name)) for name, missing in told.items())
     is_there = ~F.col(CDC).getField("op").isin("d", "t")
-    return rows.filter(is_there).select(_key(keys), F.struct(*position()).alias(_PLACE), *values)
+    return rows.filter(is_there).select(_key(facts), F.struct(*position()).alias(_PLACE), *values)
 
 
 def _known(name: str, told: str) -> Column:
@@ -67,18 +67,22 @@ def _known(name: str, told: str) -> Column:
 
 
 def _newest(name: str) -> Column:
-    old = F.col(quoted(_OLD + name))
-    return F.max_by(old, F.when(old.isNotNull(), F.col(_PLACE))).alias(_OLD + name)
+    old = F.col(quoted(_old(name)))
+    return F.max_by(old, F.when(old.isNotNull(), F.col(_PLACE))).alias(_old(name))
+
+
+def _old(name: str) -> str:
+    return internal(f"old value of {name}")
 
 
 def _cell(name: str, told: Mapping[str, str]) -> Column:
     if name == CDC:
-        found = (F.when(F.col(quoted(_OLD + each)).isNotNull(), F.lit(missing)) for each, missing in told.items())
+        found = (F.when(F.col(quoted(_old(each))).isNotNull(), F.lit(missing)) for each, missing in told.items())
         left = F.array_except(F.col(CDC).getField("unavailable"), F.array_compact(F.array(*found)))
         return F.col(CDC).withField("unavailable", left).alias(CDC)
     if name not in told:
         return F.col(quoted(name))
-    old = F.col(quoted(_OLD + name))
+    old = F.col(quoted(_old(name)))
     is_filled = is_missing(told[name]) & old.isNotNull()
     return F.when(is_filled, old.getField("value")).otherwise(F.col(quoted(name))).alias(name)
 
@@ -93,8 +97,9 @@ def _lsn() -> Column:
     return F.col(CDC).getField("lsn").alias(_LSN)
 
 
-def _key(keys: Sequence[str]) -> Column:
-    return F.struct(*map(quoted, keys)).alias(_OLD_KEY)
+def _key(facts: Facts) -> Column:
+    parts = (part.alias(f"part{number}") for number, part in enumerate(facts.identity()))
+    return F.struct(*parts).alias(_OLD_KEY)
 
 
 def _origin() -> Column:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.spark.changes.batch import literal
+from penstock.spark.changes.delta_rows import stored
 from penstock.spark.decoding import quoted
 
 _ORDERED: Final = (T.NumericType, T.StringType, T.DateType)
@@ -33,13 +33,13 @@ _MOST_SIEVED: Final = 100_000
 _MOST_SLOTS: Final = 2**20
 
 
-def near(rows: DataFrame, keys: Sequence[str], most: int) -> list[str] | None:
-    """Conditions on a table `t` that hold for every row whose key is among these, of which there are so many at most.
+def near(rows: DataFrame, keys: Sequence[str], most: int) -> list[Column] | None:
+    """Conditions on a merge's table that hold for every row whose key is among these, `most` of them at most.
 
     None if there are no rows.
     """
     kind, key = rows.schema[keys[0]].dataType, F.col(quoted(keys[0]))
-    slots = F.collect_set(F.expr(_slot("", keys, _MOST_SLOTS)).cast("int"))
+    slots = F.collect_set(_slot([F.col(quoted(each)) for each in keys], _MOST_SLOTS).cast("int"))
     [(count, low, high, found)] = rows.agg(
         F.count(F.lit(1)),
         # A null is outside of every range, but among the keys.
@@ -51,13 +51,14 @@ def near(rows: DataFrame, keys: Sequence[str], most: int) -> list[str] | None:
     return [*_range(keys[0], kind, low, high), *([sieve(found, keys)] if found else [])]
 
 
-def _range(key: str, kind: T.DataType, low: str | None, high: str | None) -> Iterator[str]:
+def _range(key: str, kind: T.DataType, low: str | None, high: str | None) -> Iterator[Column]:
     """The range of the first part of the key, by which Delta tells files without any of these rows."""
     if low is None or high is None or not isinstance(kind, _ORDERED):
         return
     ends = coarse(int(low), int(high), _WHOLE[type(kind)]) if type(kind) in _WHOLE else (low, high)
-    for sign, end in zip((">=", "<="), ends, strict=True):
-        yield f"t.{quoted(key)} {sign} CAST({literal(end)} AS {kind.simpleString()})"
+    first, last = (F.lit(end).cast(kind) for end in ends)
+    yield stored(key) >= first
+    yield stored(key) <= last
 
 
 def coarse(low: int, high: int, most: int) -> tuple[int, int]:
@@ -66,21 +67,22 @@ def coarse(low: int, high: int, most: int) -> tuple[int, int]:
     return max(low // step * step, -most - 1), min(-(-high // step) * step, most)
 
 
-def sieve(slots: Collection[int], keys: Sequence[str]) -> str:
+def sieve(slots: Collection[int], keys: Sequence[str]) -> Column:
     """The condition that a row's key falls into one of these slots, as bits of a list of numbers."""
     size = min(_MOST_SLOTS, max(_WORD, 1 << (_SLOTS_PER_KEY * len(slots) - 1).bit_length()))
     words = [0] * (size // _WORD)
     for slot in slots:
         word, bit = divmod(slot % size, _WORD)
         words[word] |= 1 << bit
-    bits = f"from_json('[{','.join(map(_signed, words))}]', 'array<bigint>')"
-    own = _slot("t.", keys, size)
-    return f"getbit(get({bits}, cast({own} div {_WORD} AS int)), cast({own} % {_WORD} AS int)) = 1"
+    bits = F.from_json(F.lit(f"[{','.join(map(_signed, words))}]"), "array<bigint>")
+    own = _slot([stored(key) for key in keys], size)
+    word_of_own, bit_of_own = F.shiftright(own, _WORD.bit_length() - 1), own % _WORD
+    return F.getbit(F.get(bits, word_of_own.cast("int")), bit_of_own.cast("int")) == 1
 
 
-def _slot(row: str, keys: Sequence[str], size: int) -> str:
-    """The SQL of which of so many slots a row's key falls into; of a power of two, one divides the other's."""
-    return f"pmod(xxhash64({', '.join(f'{row}{quoted(key)}' for key in keys)}), {size}L)"
+def _slot(key: Sequence[Column], size: int) -> Column:
+    """Which of so many slots a row's key falls into; of a power of two, one divides the other's."""
+    return F.pmod(F.xxhash64(*key), F.lit(size).cast("bigint"))
 
 
 def _signed(word: int) -> str:

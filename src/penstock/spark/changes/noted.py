@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
+from penstock.spark.changes.delta_rows import DeltaRows
+
 
 def note(rows: DataFrame, path: str) -> None:
     """Add rows to what is noted, in one file."""
@@ -13,5 +15,4 @@ def note(rows: DataFrame, path: str) -> None:
 
 def forget_noted(session: SparkSession, path: str, days: int) -> None:
     """Drop what was noted longer ago."""
-    kept = f"current_timestamp() - INTERVAL {days} DAYS"
-    session.sql(f"DELETE FROM delta.`{path}` WHERE noted_at < {kept}")  # noqa: S608 - a path of ours
+    DeltaRows(session, path).delete(F.col("noted_at") < F.current_timestamp() - F.make_dt_interval(F.lit(days)))

@@ -15,36 +15,39 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
 from penstock.spark.debezium.shape_rows import CDC
-from penstock.spark.decoding import quoted
+from penstock.spark.internal_names import internal
 
-ORDER: Final = "_order"
-_SEEN: Final = "_seen"
+ORDER: Final = internal("order")
+_SEEN: Final = internal("seen")
 
 Place = tuple[int, int]
 """Where a change stands in the database's log: the position of its commit, then its own."""
 
 
-def in_order(changes: DataFrame, keys: Sequence[str], *, lifts: bool) -> DataFrame:
-    """The changes with a value by which those of a row are sorted.
+def in_order(changes: DataFrame, key: Sequence[Column], *, lifts: bool) -> DataFrame:
+    """The changes with a value by which those of a row, which have one key, are sorted.
 
     Where changes without a commit came together with snapshots, `lifts` puts each above the snapshots that it followed.
     """
     if not lifts:
-        return changes.withColumn(ORDER, F.expr(_order("0L")))
+        return changes.withColumn(ORDER, _order(_zero()))
     cdc = F.col(CDC)
-    so_far = Window.partitionBy(*map(quoted, keys)).orderBy(cdc.getField("offset"))
+    so_far = Window.partitionBy(*key).orderBy(cdc.getField("offset"))
     newest = F.max(F.when(cdc.getField("snapshot"), cdc.getField("lsn"))).over(so_far)
-    return changes.withColumn(_SEEN, newest).withColumn(ORDER, F.expr(_order(_SEEN))).drop(_SEEN)
+    return changes.withColumn(_SEEN, newest).withColumn(ORDER, _order(F.col(_SEEN))).drop(_SEEN)
 
 
-def _order(seen: str) -> str:
-    """The SQL of the value; `seen` is the newest snapshot before a change."""
-    first = f"if({CDC}.snapshot, {CDC}.lsn, greatest({CDC}.lsn, {seen}))"
-    place = (f"coalesce({CDC}.commit, {first}, 0L)", f"NOT {CDC}.snapshot", f"coalesce({CDC}.lsn, 0L)")
-    names = ("commit", "streamed", "lsn", "row", "offset")
-    values = (*place, f"coalesce({CDC}.row, 0)", f"{CDC}.offset")
-    pairs = ", ".join(f"'{name}', {value}" for name, value in zip(names, values, strict=True))
-    return f"named_struct({pairs})"
+def _order(seen: Column) -> Column:
+    """The value; `seen` is the newest snapshot before a change."""
+    commit, snapshot, lsn, row, offset = _fields(F.col(CDC), "commit", "snapshot", "lsn", "row", "offset")
+    first = F.when(snapshot, lsn).otherwise(F.greatest(lsn, seen))
+    return F.struct(
+        F.coalesce(commit, first, _zero()).alias("commit"),
+        (~snapshot).alias("streamed"),
+        F.coalesce(lsn, _zero()).alias("lsn"),
+        F.coalesce(row, F.lit(0)).alias("row"),
+        offset.alias("offset"),
+    )
 
 
 def position() -> list[Column]:
@@ -54,22 +57,30 @@ def position() -> list[Column]:
     return [F.coalesce(cdc.getField("commit"), lsn).alias("commit"), lsn.alias("lsn")]
 
 
-def is_newer(change: str, stored: str) -> str:
-    """The SQL of whether a change may take the place of what is stored; the same change once more may."""
-    new, old = _cdc(change), _cdc(stored)
-    came_before = f"{new}.partition = {old}.partition AND {new}.offset < {old}.offset"
-    is_first = f"{new}.commit IS NULL AND NOT ({came_before})"
-    after_snapshot = f"{old}.snapshot AND NOT {new}.snapshot AND ({is_first} OR {new}.at > {old}.at)"
-    return f"({_place(change)} >= {_place(stored)} OR ({after_snapshot}))"
+def is_newer(new: Column, old: Column) -> Column:
+    """Whether a change may take the place of what is stored, by what is told of both; the same change once more may."""
+    came_before = (new.getField("partition") == old.getField("partition")) & (
+        new.getField("offset") < old.getField("offset")
+    )
+    is_first = new.getField("commit").isNull() & ~came_before
+    is_later = is_first | (new.getField("at") > old.getField("at"))
+    after_snapshot = old.getField("snapshot") & ~new.getField("snapshot") & is_later
+    return (_place(new) >= _place(old)) | after_snapshot
 
 
-def _place(row: str) -> str:
+def _place(cdc: Column) -> Column:
     """The position alone: a change that is repeated has the same one under another offset."""
-    cdc = _cdc(row)
-    commit = f"coalesce({cdc}.commit, {cdc}.lsn, 0L)"
-    return f"named_struct('commit', {commit}, 'lsn', coalesce({cdc}.lsn, 0L), 'row', coalesce({cdc}.row, 0))"
+    commit, lsn, row = _fields(cdc, "commit", "lsn", "row")
+    return F.struct(
+        F.coalesce(commit, lsn, _zero()).alias("commit"),
+        F.coalesce(lsn, _zero()).alias("lsn"),
+        F.coalesce(row, F.lit(0)).alias("row"),
+    )
 
 
-def _cdc(row: str) -> str:
-    """What is told of the change, of a row by its alias or of the only one."""
-    return f"{row}.{CDC}" if row else CDC
+def _fields(cdc: Column, *names: str) -> list[Column]:
+    return [cdc.getField(name) for name in names]
+
+
+def _zero() -> Column:
+    return F.lit(0).cast("bigint")

@@ -1,24 +1,25 @@
 """A Delta table that changes are written to: made when the first rows come, and changed as their columns change.
 
 New columns appear; a column that rows no longer have is null from then on; a wider type widens the table's, and a type
-that does not fit gets a column of its own beside the old one (`price__string`). Nothing is refused or lost.
+that does not fit gets a column of its own beside the old one (`price__string`). Nothing is refused or lost, with one
+exception: a key's new type that cannot be compared with the old one.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
-from penstock.errors import TableChanged
-from penstock.spark.changes.batch import refuse_without_changes, renamed_in
-from penstock.spark.debezium.columns import own_name, spelled, take_in
+from penstock.errors import QueryFailed, TableChanged
+from penstock.spark.changes.batch import own, refuse_without_changes, renamed_in
+from penstock.spark.debezium.columns import key_type, own_name, spelled, take_in, wider
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.decoding import quoted
 from penstock.spark.failures import spark_failures
@@ -49,16 +50,21 @@ class Evolution:
     widened: Mapping[str, T.DataType]
 
 
-def evolution(table: T.StructType, rows: T.StructType) -> Evolution:
+def evolution(table: T.StructType, rows: T.StructType, keys: Collection[str] = ()) -> Evolution:
     """A pure decision: under which name each of the rows' columns goes, and what the table lacks for it.
 
     Rows may have set another type apart than the table has, by the order in which they came: `price` and `price__int`
-    go to `price__string` and `price` of a table whose `price` is a number.
+    go to `price__string` and `price` of a table whose `price` is a number. A key has one column only, whose
+    type can compare all of its values.
     """
     before = {field.name: field.dataType for field in table.fields}
     wanted = {field.name: nullable(field.dataType) for field in rows.fields}
     known = dict(before)
-    names = {column: take_in(known, own_name(column, wanted), kind) for column, kind in wanted.items()}
+    fits = dict.fromkeys(keys, key_type)
+    names = {
+        column: take_in(known, own_name(column, wanted), kind, fits.get(column, wider))
+        for column, kind in wanted.items()
+    }
     added = {name: kind for name, kind in known.items() if name not in before}
     widened = {name: kind for name, kind in known.items() if name in before and kind != before[name]}
     return Evolution(names, added, widened)
@@ -86,6 +92,19 @@ def ranged_columns(schema: T.StructType) -> str:
 def _own_fields(schema: T.StructType) -> Iterator[T.StructField]:
     """The columns of the table itself, before what is told of the change."""
     return itertools.takewhile(lambda field: field.name != CDC, schema.fields)
+
+
+def _sql_type(kind: T.DataType) -> str:
+    """A type as SQL has it, whatever the names of its fields."""
+    match kind:
+        case T.StructType():
+            return f"struct<{', '.join(f'{quoted(each.name)}: {_sql_type(each.dataType)}' for each in kind.fields)}>"
+        case T.ArrayType():
+            return f"array<{_sql_type(kind.elementType)}>"
+        case T.MapType():
+            return f"map<{_sql_type(kind.keyType)}, {_sql_type(kind.valueType)}>"
+        case _:
+            return kind.simpleString()
 
 
 def _leaves(kind: T.DataType) -> int:
@@ -132,21 +151,45 @@ class ChangeTable:
         with spark_failures(f"writing table {self.table.name}"):
             change()
 
-    def fitted(self, rows: DataFrame) -> DataFrame:
+    def fitted(self, rows: DataFrame, keys: Sequence[str] = ()) -> DataFrame:
         """The rows under the names and with the types of the table, which is made or changed to take them.
 
-        One that is only appended to is made of its first rows as they are, by who writes them.
+        One that is only appended to is made of its first rows as they are, by who writes them. Where rows are told
+        apart by `keys`, a key whose type cannot be compared with that of the table is refused.
         """
         session = rows.sparkSession
         if self._columns is None and not self._is_merged and not self.exists():
             return rows
         if self._columns is None:
             self._columns = self.read(session).schema if self.exists() else self._make(session, rows.schema)
-        change = evolution(self._columns, rows.schema)
+        change = evolution(self._columns, rows.schema, keys)
+        self._refuse_incomparable(rows.schema, keys, change)
         if change.added or change.widened:
-            self._alter(session, change)
+            self._alter(session, change, keys)
         kinds = {field.name: field.dataType for field in self._columns.fields}
-        return rows.select(*(F.col(quoted(old)).cast(kinds[new]).alias(new) for old, new in change.names.items()))
+        return rows.select(*(self._as(old, kinds[new], keys).alias(new) for old, new in change.names.items()))
+
+    def _refuse_incomparable(self, rows: T.StructType, keys: Sequence[str], change: Evolution) -> None:
+        """Refuse rows whose key has a type that cannot be compared with that of the stored rows."""
+        given = {field.name: field.dataType for field in rows.fields}
+        for key in keys:
+            name = own_name(key, given)
+            if not name == key == change.names[key]:
+                kinds = given if name != key else {field.name: field.dataType for field in self.columns}
+                old, new = kinds[spelled(kinds, name)].simpleString(), given[key].simpleString()
+                raise QueryFailed(
+                    f"table {self.table.name}: the key column {name} was {old} and is {new} now, "
+                    "so changes cannot be matched with the stored rows",
+                    hint="send the table anew: see docs/cdc.md, Keys",
+                )
+
+    @staticmethod
+    def _as(name: str, kind: T.DataType, keys: Sequence[str]) -> Column:
+        """A column with another type; of a key that becomes text, also what its type had no room for, such as NaN."""
+        value = own(name).cast(kind)
+        if name not in keys or not isinstance(kind, T.StringType):
+            return value
+        return F.coalesce(value, F.try_element_at(own(CDC).getField("outside"), F.lit(name)))
 
     def spelled(self, rows: DataFrame) -> DataFrame:
         """The rows with names as the table spells them, where these differ in case alone; also in what is told."""
@@ -175,9 +218,7 @@ class ChangeTable:
         return {**_APPENDED_PROPERTIES, "delta.dataSkippingStatsColumns": ranged_columns(schema)}
 
     def _make(self, session: SparkSession, schema: T.StructType) -> T.StructType:
-        columns = ", ".join(
-            f"{quoted(field.name)} {nullable(field.dataType).simpleString()}" for field in schema.fields
-        )
+        columns = ", ".join(f"{quoted(field.name)} {_sql_type(nullable(field.dataType))}" for field in schema.fields)
         properties = ", ".join(f"'{name}' = '{value}'" for name, value in self.properties(schema).items())
         # What a driver left that was killed in the first commit would stand in the way of this one. A commit stays:
         # it is the successor's, if this driver was taken for dead since it looked.
@@ -185,20 +226,23 @@ class ChangeTable:
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.path} ({columns}) USING delta TBLPROPERTIES ({properties})")
         return self.read(session).schema
 
-    def _alter(self, session: SparkSession, change: Evolution) -> None:
+    def _alter(self, session: SparkSession, change: Evolution, keys: Sequence[str]) -> None:
         if change.added:
-            added = ", ".join(f"{quoted(name)} {kind.simpleString()}" for name, kind in change.added.items())
+            added = ", ".join(f"{quoted(name)} {_sql_type(kind)}" for name, kind in change.added.items())
             session.sql(f"ALTER TABLE {self.path} ADD COLUMNS ({added})")
         if change.widened:
-            self._rewrite(session, change.widened)
+            self._rewrite(session, change.widened, keys)
         self._columns = self.read(session).schema
 
-    def _rewrite(self, session: SparkSession, widened: Mapping[str, T.DataType]) -> None:
+    def _rewrite(self, session: SparkSession, widened: Mapping[str, T.DataType], keys: Sequence[str]) -> None:
         """Write the table anew with wider types, in one commit.
 
         Delta could widen them where they are, but then no reader other than Spark takes the table.
         """
         stored = self.read(session)
         kinds = {field.name: widened.get(field.name, field.dataType) for field in stored.schema.fields}
-        wide = stored.select(*(F.col(quoted(name)).cast(kind).alias(name) for name, kind in kinds.items()))
+        wide = stored.select(*(self._as(name, kind, keys).alias(name) for name, kind in kinds.items()))
+        for name in set(keys) & widened.keys():
+            old, new = stored.schema[name].dataType.simpleString(), widened[name].simpleString()
+            _log.warning("table %s: the key column %s changes its type from %s to %s", self.table.name, name, old, new)
         wide.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(self.table.path)

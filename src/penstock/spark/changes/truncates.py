@@ -15,10 +15,12 @@ from penstock.spark.changes.batch import Facts
 from penstock.spark.changes.noted import forget_noted, note
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.hadoop_files import files_at
+from penstock.spark.internal_names import internal
 from penstock.spark.lake.delta_log import is_delta_table
 from penstock.spark.lake.table import LakeTable
 
-LSN: Final = "_lsn"
+LSN: Final = internal("lsn")
+_STORED_LSN: Final = "_lsn"
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class TruncateMemory:
     def _note(self, truncates: DataFrame, known: set[int]) -> None:
         new = {row[0] for row in truncates.select(LSN).collect()} - known
         if new:
-            note(truncates.filter(F.col(LSN).isin(*new)), self._path)
+            note(truncates.filter(F.col(LSN).isin(*new)).withColumnRenamed(LSN, _STORED_LSN), self._path)
             known |= new
 
     def _known(self, session: SparkSession) -> set[int]:
@@ -63,7 +65,7 @@ class TruncateMemory:
         return self._lsns
 
     def _read(self, session: SparkSession) -> DataFrame:
-        return session.read.format("delta").load(self._path)
+        return session.read.format("delta").load(self._path).withColumnRenamed(_STORED_LSN, LSN)
 
     def forget(self, session: SparkSession) -> None:
         """Drop what is older than a replay can be."""

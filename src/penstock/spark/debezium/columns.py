@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
 
@@ -12,6 +12,7 @@ from penstock.errors import SchemaError
 _MOST_DIGITS = 38
 _ARRAY = "array_"
 _REFUSED = re.compile(r"[ ,;{}()\n\t=]")
+_WHOLE_DIGITS: Mapping[type[T.DataType], int] = {T.ByteType: 3, T.ShortType: 5, T.IntegerType: 10, T.LongType: 19}
 _RANKS: Sequence[type[T.DataType]] = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 
@@ -32,10 +33,15 @@ def spelled(columns: Collection[str], name: str) -> str:
     return next((column for column in columns if column.lower() == name.lower()), name)
 
 
-def refuse_namesakes(columns: Iterable[str]) -> None:
-    """Refuse a table two of whose columns would be one in the lake."""
+def refuse_namesakes(columns: Iterable[str], own_names: Collection[str] = ()) -> None:
+    """Refuse a table two of whose columns would be one in the lake, or one that every table there has for itself."""
     found: dict[str, str] = {}
     for column in columns:
+        if folded(column) in own_names:
+            raise SchemaError(
+                f"column {column!r} has the name of a column that tables in the lake have for themselves",
+                hint="rename it, or leave it out: --set column.exclude.list=schema.table.column of penstock cdc add",
+            )
         other = found.setdefault(folded(column), column)
         if other != column:
             raise SchemaError(
@@ -103,23 +109,50 @@ def wider(one: T.DataType, other: T.DataType) -> T.DataType | None:
             return None
 
 
-def united(schemas: Iterable[T.StructType]) -> T.StructType:
+def key_type(one: T.DataType, other: T.DataType) -> T.DataType | None:
+    """A type in which the values of both can be compared as keys: a whole number and its text are the same key.
+
+    None if there is none: of other types, PostgreSQL's text of a value need not be ours.
+    """
+    match one, other:
+        case _ if both := wider(one, other):
+            return both
+        case (T.StringType(), number) | (number, T.StringType()) if _digits(number):
+            return T.StringType()
+        case _ if _digits(one) and _digits(other):
+            return T.DecimalType(min(_MOST_DIGITS, max(_digits(one), _digits(other))), 0)
+        case _:
+            return None
+
+
+def _digits(kind: T.DataType) -> int:
+    """How many digits a whole number of the type can have; 0 if it is none."""
+    if isinstance(kind, T.DecimalType):
+        return kind.precision if kind.scale == 0 else 0
+    return _WHOLE_DIGITS.get(type(kind), 0)
+
+
+Fit = Callable[[T.DataType, T.DataType], T.DataType | None]
+"""The type that takes values of two types, or None."""
+
+
+def united(schemas: Iterable[T.StructType], keys: Collection[str] = ()) -> T.StructType:
     """All columns of all schemas, the first one's first; a type that does not fit gets a column of its own."""
     found: dict[str, T.DataType] = {}
     for schema in schemas:
         for field in schema.fields:
-            take_in(found, field.name, field.dataType)
+            take_in(found, field.name, field.dataType, key_type if spelled(found, field.name) in keys else wider)
     return T.StructType([T.StructField(name, kind) for name, kind in found.items()])
 
 
-def take_in(columns: dict[str, T.DataType], name: str, kind: T.DataType) -> str:
+def take_in(columns: dict[str, T.DataType], name: str, kind: T.DataType, fit: Fit = wider) -> str:
     """Make room for values of a type, by a new column or a wider one; the name of the column that takes them."""
-    found = placed(columns, name, kind)
-    columns[found] = wider(columns.get(found, kind), kind) or kind
+    found = placed(columns, name, kind, fit)
+    columns[found] = fit(columns.get(found, kind), kind) or kind
     return found
 
 
-def placed(columns: Mapping[str, T.DataType], name: str, kind: T.DataType) -> str:
+def placed(columns: Mapping[str, T.DataType], name: str, kind: T.DataType, fit: Fit = wider) -> str:
     """The name of the column that takes values of a type: the name itself, or one apart."""
     own = spelled(columns, name)
-    return own if own not in columns or wider(columns[own], kind) else spelled(columns, apart(own, kind))
+    return own if own not in columns or fit(columns[own], kind) else spelled(columns, apart(own, kind))

@@ -12,7 +12,7 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordUndecodable, SchemaError, SchemaNotFound, Terminal
 from penstock.schemas import SchemaRegistry
-from penstock.spark.debezium.columns import united
+from penstock.spark.debezium.columns import spelled, united
 from penstock.spark.debezium.shape_rows import CDC, CDC_TYPE, ShapeRows
 from penstock.spark.debezium.shapes import Shape, ShapeReader, fingerprint
 from penstock.spark.debezium.values import PLACEHOLDER
@@ -41,6 +41,7 @@ class DebeziumRows:
         self._placeholder = placeholder
         self._shapes: list[Shape] = []
         self._columns = T.StructType([])
+        self._keys: frozenset[str] = frozenset()
         self._prints: dict[int, int] = {}
         self._no_changes: set[int] = set()
         self._hopeless: dict[int, Terminal] = {}
@@ -93,7 +94,8 @@ class DebeziumRows:
             self._no_changes.add(number)
         else:
             self._prints[number] = self._place(shape)
-            self._columns = united([self._columns, columns])
+            self._keys |= {spelled(self._columns.names, key) for key in shape.keys}
+            self._columns = united([self._columns, columns], self._keys)
 
     def _place(self, shape: Shape) -> int:
         """Where the shape is kept: with one that can be read together with it, if there is one."""
@@ -105,8 +107,10 @@ class DebeziumRows:
         return len(self._shapes) - 1
 
     def _rows(self) -> list[ShapeRows]:
-        known = tuple(self._columns.names)
-        return [ShapeRows(shape, index, self._placeholder, known) for index, shape in enumerate(self._shapes)]
+        known = {field.name: field.dataType for field in self._columns.fields}
+        return [
+            ShapeRows(shape, index, self._placeholder, known, self._keys) for index, shape in enumerate(self._shapes)
+        ]
 
     def _make_plan(self) -> _Plan:
         shapes = self._rows()
@@ -133,7 +137,7 @@ class DebeziumRows:
 
     def _own_cells(self, shapes: Sequence[ShapeRows]) -> dict[str, Column]:
         """The values of the rows by column, whatever shape each comes from."""
-        cells = {shape.index: shape.cells(self._columns) for shape in shapes}
+        cells = {shape.index: shape.cells() for shape in shapes}
         return {field.name: _of_shape(_of_name(cells, field.name), field) for field in self._columns.fields}
 
     def _told(self, shapes: Sequence[ShapeRows]) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Final, NamedTuple
@@ -13,11 +13,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordInvalid, RecordUndecodable
-from penstock.spark.debezium.columns import lake_name, placed, refuse_namesakes, spelled
+from penstock.spark.debezium.columns import key_type, lake_name, placed, refuse_namesakes, spelled, wider
 from penstock.spark.debezium.shapes import Shape
 from penstock.spark.debezium.values import Meaning, is_unavailable, meaning, struct_of
 from penstock.spark.debezium.wire import Wire
-from penstock.spark.decoding import problem, quoted
+from penstock.spark.decoding import KAFKA, problem, quoted
 
 CDC: Final = "_cdc"
 CDC_TYPE: Final = struct_of(
@@ -66,12 +66,17 @@ class ShapeRows:
     shape: Shape
     index: int
     placeholder: str
-    known: tuple[str, ...] = ()
-    """The columns of all shapes, whose spelling counts."""
+    known: Mapping[str, T.DataType] = field(default_factory=dict)
+    """The columns of all shapes, whose spelling and types count."""
+
+    keys: frozenset[str] = frozenset()
+    """Those of them that are in the key of any shape."""
 
     def columns(self) -> T.StructType:
         """The columns that the rows have; refuses those of which two would have one name."""
-        refuse_namesakes(wire.column_name(field) for field, wire in (self.shape.row or Wire("struct")).fields)
+        refuse_namesakes(
+            (wire.column_name(name) for name, wire in (self.shape.row or Wire("struct")).fields), (CDC, KAFKA)
+        )
         return T.StructType([T.StructField(member.column, member.means.type) for member in self._members()])
 
     def read(self, is_own: Column) -> Column:
@@ -95,13 +100,21 @@ class ShapeRows:
         unusual = [self._is_unusual(member) for member in self._members()]
         yield F.coalesce(reduce(or_, unusual, F.lit(False)), F.lit(False)).alias(self._named("unusual"))
 
-    def cells(self, wanted: T.StructType) -> Mapping[str, Column]:
-        """The values of the wanted columns that the shape has, by name."""
-        kinds = {field.name: field.dataType for field in wanted.fields}
+    def cells(self) -> Mapping[str, Column]:
+        """The values of the known columns that the shape has, by name."""
         return {
-            (name := placed(kinds, member.column, member.means.type)): self._value(member).cast(kinds[name])
-            for member in self._members()
+            (name := self._placed(member)): self._value(member).cast(self.known[name]) for member in self._members()
         }
+
+    def _placed(self, member: Member) -> str:
+        """The known column that takes the member's values."""
+        fit = key_type if member.column in self.keys else wider
+        return placed(self.known, member.column, member.means.type, fit)
+
+    def _keys(self) -> list[str]:
+        """The columns that have the values of the key."""
+        columns = {member.column: self._placed(member) for member in self._members()}
+        return [columns.get(key, key) for key in (spelled(self.known, each) for each in self.shape.keys)]
 
     def told(self) -> Mapping[str, Column]:
         """What is told of the change, by name."""
@@ -116,7 +129,7 @@ class ShapeRows:
             "row": self._source("row"),
             "tx": F.coalesce(self._source("txId").cast("string"), self._at("transaction").getField("id")),
             "tx_order": self._at("transaction").getField("total_order"),
-            "keys": F.array(*(F.lit(spelled(self.known, key)) for key in self.shape.keys)),
+            "keys": F.array(*map(F.lit, self._keys())),
             "unavailable": self._unavailable(),
             "outside": self._outside(),
             **{name: F.col(name) for name in _ORIGIN},
@@ -146,8 +159,8 @@ class ShapeRows:
         return F.col(quoted(self._named(*parts)))
 
     def _members(self) -> Iterator[Member]:
-        for field, wire in (self.shape.row or Wire("struct")).fields:
-            yield Member(spelled(self.known, lake_name(wire.column_name(field))), field, wire, meaning(wire))
+        for name, wire in (self.shape.row or Wire("struct")).fields:
+            yield Member(spelled(self.known, lake_name(wire.column_name(name))), name, wire, meaning(wire))
 
     def _raw(self, member: Member) -> Column:
         return self._at("image").getField(member.field)

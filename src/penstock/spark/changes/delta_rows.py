@@ -1,0 +1,84 @@
+"""Delta's MERGE, UPDATE and DELETE by columns: neither a value nor a name nor a path becomes SQL text.
+
+Spark replaces `${…}` in the text of SQL, and a value may have quotes and anything else in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+
+from penstock.spark.decoding import quoted
+
+STORED: Final = "t"
+CHANGE: Final = "s"
+
+
+def stored(name: str) -> Column:
+    """A column of the table, in a merge."""
+    return F.col(f"{STORED}.{quoted(name)}")
+
+
+def changed(name: str) -> Column:
+    """A column of the rows that are merged."""
+    return F.col(f"{CHANGE}.{quoted(name)}")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What a merge does to rows that are in the table (`update`, `delete`) or are not (`insert`)."""
+
+    action: Literal["update", "delete", "insert"]
+    when: Column | None = None
+    values: Mapping[str, Column] | None = None
+
+
+@dataclass(frozen=True)
+class DeltaRows:
+    """The rows of the Delta table at a path."""
+
+    session: SparkSession
+    path: str
+
+    def merge(self, rows: DataFrame, on: Column, clauses: Sequence[Clause]) -> None:
+        """Merge rows into the table. The first clause whose condition holds is applied."""
+        merging = self._table().alias(STORED).merge(_java(rows.alias(CHANGE)), _java(on))
+        for clause in clauses:
+            is_insert = clause.action == "insert"
+            condition = [] if clause.when is None else [_java(clause.when)]
+            matched = merging.whenNotMatched(*condition) if is_insert else merging.whenMatched(*condition)
+            values = [] if clause.action == "delete" else [self._values(clause.values or {})]
+            merging = getattr(matched, clause.action)(*values)
+        merging.execute()
+
+    def update(self, where: Column, values: Mapping[str, Column]) -> None:
+        """Set columns of the rows for which a condition holds."""
+        self._table().update(_java(where), self._values(values))
+
+    def delete(self, where: Column) -> None:
+        """Delete the rows for which a condition holds."""
+        self._table().delete(_java(where))
+
+    def commits(self, limit: int) -> DataFrame:
+        """The newest commits of the table, as `DESCRIBE HISTORY` shows them."""
+        return DataFrame(self._table().history(limit), self.session)
+
+    def _table(self) -> Any:  # noqa: ANN401 - an object of Java
+        java: Any = self.session._jvm  # noqa: SLF001 - Delta's API for Python is a package of its own
+        return java.io.delta.tables.DeltaTable.forPath(self.session._jsparkSession, self.path)  # noqa: SLF001 - as above
+
+    def _values(self, values: Mapping[str, Column]) -> Any:  # noqa: ANN401 - a map of Java
+        java: Any = self.session._jvm  # noqa: SLF001 - as above
+        found = java.java.util.LinkedHashMap()
+        for name, value in values.items():
+            found.put(quoted(name), _java(value))
+        return found
+
+
+def _java(each: Any) -> Any:  # noqa: ANN401 - rows or a column
+    """The object of Java behind rows or a column."""
+    return each._jdf if isinstance(each, DataFrame) else each._jc  # noqa: SLF001 - PySpark has no public way
