@@ -1,4 +1,6 @@
+import threading
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest
@@ -7,6 +9,9 @@ from penstock.local.registry_front import dialect, upstream
 from penstock.local.registry_front.apicurio import Apicurio
 from penstock.local.registry_front.app import create_app
 from penstock.local.registry_front.fingerprints import ContentId, Entry, Fingerprint, FingerprintIndex
+from penstock.local.registry_front.reasons import Reasons
+from penstock.local.registry_front.schemas_by_id import SchemasById
+from penstock.schemas import Schema
 
 NOBODY = "http://127.0.0.1:1"
 
@@ -165,3 +170,32 @@ async def test_a_schema_that_apicurio_cannot_parse_is_given_as_it_is() -> None:
     transport = httpx.MockTransport(answer)
     async with httpx.AsyncClient(transport=transport, base_url="http://apicurio") as client:
         assert await Apicurio(client).schema(ContentId(1)) == "not quite Avro"
+
+
+async def test_schemas_are_parsed_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[threading.Thread] = set()
+    parse = Schema.from_text
+
+    def watched(*args: Any, **more: Any) -> Schema:
+        threads.add(threading.current_thread())
+        return parse(*args, **more)
+
+    def apicurio(request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        if path.endswith("/subjects/s/versions"):
+            return httpx.Response(200, json=[1])
+        if path.endswith(("/COMPATIBILITY", "/config")):
+            return httpx.Response(200, json={"config": "BACKWARD", "compatibilityLevel": "BACKWARD"})
+        if path.endswith("/search/versions"):
+            return httpx.Response(200, json={"versions": [{"globalId": 1, "contentId": 1}]})
+        if path.endswith("/schema"):
+            return httpx.Response(200, text='"string"')
+        return httpx.Response(200, json={"schema": '"string"', "version": 1, "id": 1})
+
+    monkeypatch.setattr(Schema, "from_text", watched)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(apicurio), base_url=NOBODY) as client:
+        own = Apicurio(client)
+        assert await Reasons(own).against("s", b'{"schema": "\\"int\\""}')
+        assert await SchemasById(own).text(parse('"string"').fingerprint) == '"string"'
+    assert threads
+    assert threading.main_thread() not in threads

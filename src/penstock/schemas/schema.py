@@ -25,7 +25,7 @@ class Reference:
     name: str
     subject: str
     version: int
-    schema: Schema
+    schema: Schema = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Schema:
     text: str
     references: tuple[Reference, ...] = ()
     source: str = field(default="", compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        """The hash of text and references, computed once: references share what they refer to."""
+        return self._hash
 
     @classmethod
     def from_text(cls, text: str, references: Iterable[Reference] = (), *, source: str = "") -> Schema:
@@ -80,6 +84,10 @@ class Schema:
     def fingerprint(self) -> str:
         """The MD5 of the parsing canonical form, as 32 hexadecimal digits."""
         return str(fastavro.schema.fingerprint(to_parsing_canonical_form(to_json(self.type)), "MD5"))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.text, self.references))
 
     @cached_property
     def _parsed(self) -> ParsedSchema:

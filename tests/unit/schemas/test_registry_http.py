@@ -399,3 +399,41 @@ def test_a_token_that_no_header_can_have_is_refused_without_being_shown(token: s
     for error in (raised.value, of_a_pipeline.value):
         assert "hun" not in str(error)
         assert "registry_token" in str(error)
+
+
+def doubled_references(_method: str, path: str) -> tuple[int, str, bytes]:
+    """Each subject refers twice to the one before."""
+    number = int(path.rpartition("/")[0].rpartition("/")[0].rpartition("s")[2]) if "subjects" in path else 30
+    node = {"type": "record", "name": f"R{number}", "fields": [{"name": "a", "type": f"R{number - 1}"}]}
+    if not number:
+        node["fields"] = []
+    below = [{"name": name, "subject": f"s{number - 1}", "version": 1} for name in "ab"] if number else []
+    body = {"subject": f"s{number}", "version": 1, "id": number, "schema": json.dumps(node), "references": below}
+    return 200, JSON, json.dumps(body).encode()
+
+
+def test_a_version_that_is_referred_to_twice_is_fetched_once() -> None:
+    with serving(doubled_references) as server:
+        assert connect_registry(settings(server.url)).by_id(5).name == "R30"
+        assert len(server.asked) == 31
+
+
+def test_all_references_together_have_the_time_of_one_request() -> None:
+    def slowly(method: str, path: str) -> tuple[int, str, bytes]:
+        time.sleep(0.1)
+        return doubled_references(method, path)
+
+    with serving(slowly) as server, pytest.raises(RegistryUnavailable):
+        connect_registry(settings(server.url, timeout=0.5)).by_id(5)
+    assert len(server.asked) < 31
+
+
+def test_too_long_a_chain_of_references_is_refused() -> None:
+    def endless(_method: str, path: str) -> tuple[int, str, bytes]:
+        number = len(path) + sum(map(int, filter(str.isdigit, path)))
+        below = [{"name": "T", "subject": f"{path}-{number}"[-200:], "version": number % 1000}]
+        body = {"subject": "s", "version": 1, "id": 1, "schema": '"string"', "references": below}
+        return 200, JSON, json.dumps(body).encode()
+
+    with serving(endless) as server, pytest.raises(SchemaError, match="more than"):
+        connect_registry(settings(server.url)).by_id(1)

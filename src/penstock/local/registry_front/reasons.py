@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 
 from penstock.errors import SchemaError
 from penstock.local.registry_front.apicurio import Apicurio
 from penstock.schemas import Reference, RegisteredSchema, Schema
 from penstock.schemas.evolution import Compatibility, Reason, reasons_against
+
+_MAX_REFERENCES = 500
 
 
 class _Named(msgspec.Struct):
@@ -37,11 +41,15 @@ class Reasons:
         try:
             new = await self._schema(msgspec.json.decode(body, type=_Body))
             old = [await self._registered(subject, each) for each in versions]
+            # Parsing and comparing take as long as the client's schema makes them, so not on the event loop.
+            found = await asyncio.to_thread(reasons_against, new, old, Compatibility(level))
         except (msgspec.DecodeError, SchemaError):
             return None
-        return [_worded(reason) for reason in reasons_against(new, old, Compatibility(level))]
+        return [_worded(reason) for reason in found]
 
     async def _schema(self, body: _Body) -> Schema:
+        if len(body.references) > _MAX_REFERENCES:
+            raise SchemaError(f"the schema refers to more than {_MAX_REFERENCES} others")
         references = [
             Reference(
                 named.name,
@@ -51,11 +59,12 @@ class Reasons:
             )
             for named in body.references
         ]
-        return Schema.from_text(body.schema, references)
+        return await asyncio.to_thread(Schema.from_text, body.schema, references)
 
     async def _registered(self, subject: str, version: str | int) -> RegisteredSchema:
         found = await self._apicurio.version(subject, version)
-        return RegisteredSchema(subject, found["version"], found["id"], Schema.from_text(found["schema"]))
+        schema = await asyncio.to_thread(Schema.from_text, found["schema"])
+        return RegisteredSchema(subject, found["version"], found["id"], schema)
 
 
 def _worded(reason: Reason) -> str:

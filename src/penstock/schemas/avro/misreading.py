@@ -10,7 +10,6 @@ from typing import NamedTuple
 from penstock.schemas.avro.model import (
     ArrayType,
     EnumType,
-    Field,
     FixedType,
     MapType,
     NamedType,
@@ -90,7 +89,8 @@ class _Comparison:
         pair = (reader, writer)
         if pair not in self._known:
             self._known[pair] = []
-            self._known[pair] = list(self._compared(reader, writer, place))
+            # Once each: a type that is used twice has its reasons twice, and they would double with every level.
+            self._known[pair] = list(dict.fromkeys(self._compared(reader, writer, place)))
         return self._known[pair]
 
     def _compared(self, reader: Type, writer: Type, place: Place) -> Iterator[Misreading]:
@@ -144,9 +144,10 @@ class _Comparison:
                 yield Misreading(Kind.FIXED_SIZE_MISMATCH, place.inside("size"), sizes)
 
     def _fields(self, reader: RecordType, writer: RecordType, place: Place) -> Iterator[Misreading]:
+        by_name = {field.name: field for field in writer.fields}
         for index, field in enumerate(reader.fields):
             inside = place.of_field(index, field.name)
-            written = _written_field(field, writer)
+            written = next((by_name[name] for name in (field.name, *field.aliases) if name in by_name), None)
             if written is not None:
                 yield from self.of(field.type, written.type, inside.inside("type"))
             elif not field.has_default:
@@ -157,7 +158,8 @@ class _Comparison:
                 )
 
     def _symbols(self, reader: EnumType, writer: EnumType, place: Place) -> Iterator[Misreading]:
-        missing = [symbol for symbol in writer.symbols if symbol not in reader.symbols]
+        known = set(reader.symbols)
+        missing = [symbol for symbol in writer.symbols if symbol not in known]
         if missing and reader.default is None:
             yield Misreading(
                 Kind.MISSING_ENUM_SYMBOLS,
@@ -182,8 +184,3 @@ def _is_meant(branch: Type, writer: Type) -> bool:
 def _is_same_name(reader: NamedType, writer: NamedType) -> bool:
     same = reader.name.rpartition(".")[2] == writer.name.rpartition(".")[2]
     return same or writer.name in reader.aliases
-
-
-def _written_field(field: Field, writer: RecordType) -> Field | None:
-    names = (field.name, *field.aliases)
-    return next((written for name in names for written in writer.fields if written.name == name), None)

@@ -97,7 +97,7 @@ class RecordType:
 
     name: str
     aliases: tuple[str, ...] = ()
-    fields: list[Field] = field(default_factory=list)
+    fields: list[Field] = field(default_factory=list, repr=False)
 
 
 NamedType = RecordType | EnumType | FixedType

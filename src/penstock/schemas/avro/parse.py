@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from penstock.errors import Problem, SchemaSyntaxError
-from penstock.schemas.avro.defaults import default_value
+from penstock.schemas.avro.defaults import Allowance, default_value
 from penstock.schemas.avro.json_text import load_json
 from penstock.schemas.avro.logical import logical_of
 from penstock.schemas.avro.model import (
@@ -26,10 +26,12 @@ from penstock.schemas.avro.model import (
     UnionType,
     type_name,
 )
+from penstock.schemas.avro.sizes import largest_least
 from penstock.schemas.avro.words import meant, shown
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_DEPTH = 100
+_MAX_PROBLEMS = 100
 _WRONG = Primitive("null")
 
 Node = Any
@@ -61,7 +63,11 @@ class _Scope(NamedTuple):
 def parse_schema(text: str, known: Mapping[str, NamedType] | None = None, source: str = "") -> ParsedSchema:
     """Parse a schema that may use the `known` named types; a SchemaSyntaxError lists all that is wrong but defaults."""
     parser = _Parser(known or {})
-    root = parser.type_of(load_json(text, source), _Scope())
+    try:
+        root = parser.type_of(load_json(text, source), _Scope())
+        parser.check_sizes()
+    except _TooManyProblems:
+        raise syntax_error(parser.problems, source) from None
     if parser.problems:
         raise syntax_error(parser.problems, source)
     return ParsedSchema(root, parser.names, parser.leave_out_wrong_defaults())
@@ -73,13 +79,18 @@ def syntax_error(problems: list[Problem], source: str = "") -> SchemaSyntaxError
     return SchemaSyntaxError("\n".join(prefix + str(problem) for problem in problems), problems=problems)
 
 
+class _TooManyProblems(Exception):
+    """So many that nobody would read more of them, and a name that is meant is searched for each."""
+
+
 class _Parser:
     """Builds types and collects problems; a wrong node becomes `_WRONG`, so that one run finds them all."""
 
     def __init__(self, known: Mapping[str, NamedType]) -> None:
         self.names: dict[str, NamedType] = dict(known)
         self.problems: list[Problem] = []
-        self._with_default: list[tuple[RecordType, Field, _Scope]] = []
+        self._with_default: list[tuple[RecordType, int, _Scope]] = []
+        self._records: list[RecordType] = []
         self._complex: dict[str, Callable[[dict[str, Node], _Scope], Type]] = {
             "record": self._record,
             "error": self._record,
@@ -144,34 +155,46 @@ class _Parser:
         fields = node.get("fields")
         if not isinstance(fields, list):
             return self._wrong(scope, f"the record {full} has no list of fields")
+        names: set[str] = set()
         for index, item in enumerate(fields):
-            self._add_field(record, item, inside.at(f"fields[{index}]"))
+            self._add_field(record, item, inside.at(f"fields[{index}]"), names)
+        self._records.append(record)
         return record
 
-    def _add_field(self, record: RecordType, node: Node, scope: _Scope) -> None:
+    def check_sizes(self) -> None:
+        """Refuse records that stand for thousands of values which take no bytes in a message."""
+        record = largest_least(self._records)
+        if record is not None:
+            message = f"the record {record.name} holds thousands of values without bytes of their own"
+            self.problems.append(Problem("the schema", message, "leave out fields of type null"))
+
+    def _add_field(self, record: RecordType, node: Node, scope: _Scope, names: set[str]) -> None:
         if not isinstance(node, dict) or "name" not in node or "type" not in node:
             self._wrong(scope, f"{shown(node)} is not a field: a field has a name and a type")
             return
         name = node["name"]
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             self._wrong(scope.at("name"), f"{shown(name)} is not a field name", _name_hint(name))
-        elif any(field.name == name for field in record.fields):
+        elif name in names:
             self._wrong(scope.at("name"), f"the field {name} stands twice")
+        names.add(str(name))
         aliases = tuple(map(str, _list(node.get("aliases"))))
         field_type = self.type_of(node["type"], scope.at("type"))
         field = Field(str(name), field_type, node.get("default", MISSING), aliases)
         record.fields.append(field)
         if field.has_default:
-            self._with_default.append((record, field, scope.at("default")))
+            self._with_default.append((record, len(record.fields) - 1, scope.at("default")))
 
     def leave_out_wrong_defaults(self) -> list[Problem]:
         """Look at the defaults, now that every type is complete."""
         wrong: list[Problem] = []
-        for record, field, scope in self._with_default:
+        allowance = Allowance()
+        for record, index, scope in self._with_default:
+            field = record.fields[index]
             try:
-                default_value(field)
+                default_value(field, allowance)
             except ValueError as error:
-                record.fields[record.fields.index(field)] = replace(field, default=MISSING)
+                record.fields[index] = replace(field, default=MISSING)
                 wrong.append(Problem(scope.place, str(error)))
         return wrong
 
@@ -180,12 +203,14 @@ class _Parser:
         symbols = node.get("symbols")
         if not isinstance(symbols, list) or not symbols:
             return self._wrong(scope, f"the enum {full} has no list of symbols")
+        seen: set[str] = set()
         for index, symbol in enumerate(symbols):
             place = scope.at(f"symbols[{index}]")
             if not isinstance(symbol, str) or not _NAME.fullmatch(symbol):
                 self._wrong(place, f"{shown(symbol)} is not a symbol", _name_hint(symbol))
-            elif symbol in symbols[:index]:
+            elif symbol in seen:
                 self._wrong(place, f"the symbol {symbol} stands twice")
+            seen.add(str(symbol))
         default = node.get("default")
         if default is not None and default not in symbols:
             self._wrong(scope.at("default"), f"{shown(default)} is not one of the enum's symbols")
@@ -221,6 +246,8 @@ class _Parser:
 
     def _wrong(self, scope: _Scope, message: str, hint: str = "") -> Type:
         self.problems.append(Problem(scope.place or "the schema", message, hint))
+        if len(self.problems) >= _MAX_PROBLEMS:
+            raise _TooManyProblems
         return _WRONG
 
 

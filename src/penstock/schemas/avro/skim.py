@@ -22,7 +22,9 @@ from penstock.schemas.avro.model import (
     UnionType,
     every_type,
     is_recursive,
+    type_name,
 )
+from penstock.schemas.avro.sizes import least
 
 _MAX_LONG_BYTES = 10
 _MAX_EMPTY_ITEMS = 100_000
@@ -41,15 +43,11 @@ def needs_skim(root: Type) -> bool:
     return is_recursive(root) or any(_reads_past_the_end(array.items) for array in arrays)
 
 
-def _reads_past_the_end(avro_type: Type) -> bool:
+def _reads_past_the_end(root: Type) -> bool:
     """Whether fastavro reads such a value from no bytes at all, without an error."""
-    match avro_type:
-        case FixedType() | Primitive(name="null"):
-            return True
-        case RecordType(fields=fields):
-            return all(_reads_past_the_end(field.type) for field in fields)
-        case _:
-            return False
+    records = (avro_type for avro_type in every_type(root) if isinstance(avro_type, RecordType))
+    leaves = [root, *(field.type for record in records for field in record.fields)]
+    return all(isinstance(leaf, FixedType | RecordType) or type_name(leaf) == "null" for leaf in leaves)
 
 
 def skim(data: bytes, start: int, root: Type) -> None:
@@ -80,8 +78,8 @@ class _Walk:
             case RecordType(fields=fields):
                 for field in fields:
                     self.over(field.type, f"{path}.{field.name}" if path else field.name, depth + 1)
-            case ArrayType(items) if _takes_no_bytes(items):
-                self._empty_items(path)
+            case ArrayType(items) if (smallest := least(items)).size == 0:
+                self._empty_items(path, smallest.values)
             case ArrayType(items):
                 self._blocks(path, lambda inside: self.over(items, inside, depth + 1))
             case MapType(values):
@@ -164,10 +162,10 @@ class _Walk:
                 over_item(f"{path}[{index}]")
                 index += 1
 
-    def _empty_items(self, path: str) -> None:
-        """Items without bytes need no walk, but fastavro makes a value of each."""
+    def _empty_items(self, path: str, values: int) -> None:
+        """Items without bytes need no walk, but fastavro makes values of each."""
         while count := self._count(path):
-            self._empty += count
+            self._empty += count * values
             if self._empty > _MAX_EMPTY_ITEMS:
                 raise Unreadable(path, self.position, f"more than {_MAX_EMPTY_ITEMS} items take no bytes at all")
 
@@ -176,16 +174,6 @@ class _Walk:
         if count < 0:
             self._long(path)
         return abs(count)
-
-
-def _takes_no_bytes(avro_type: Type) -> bool:
-    match avro_type:
-        case Primitive(name="null") | FixedType(size=0):
-            return True
-        case RecordType(fields=fields):
-            return all(_takes_no_bytes(field.type) for field in fields)
-        case _:
-            return False
 
 
 _WIDTHS = {"boolean": 1, "float": 4, "double": 8}

@@ -16,6 +16,9 @@ from penstock.schemas.wire import SchemaId
 Inside = tuple[tuple[str, int], ...]
 """The subjects and versions that refer to the one that is being read."""
 
+_MAX_REFERENCES = 500
+_MAX_REFERENCE_DEPTH = 50
+
 
 class ConfluentRegistry:
     """Schemas by subject and version, and by id; what an id means is asked once."""
@@ -32,7 +35,7 @@ class ConfluentRegistry:
 
     def by_version(self, subject: str, version: Version) -> RegisteredSchema:
         """A subject's given version, or its newest."""
-        return self._version(subject, version, ())
+        return _Resolution(self._http).version(subject, version)
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
         """Make the schema the subject's newest version, or find it there."""
@@ -50,11 +53,24 @@ class ConfluentRegistry:
     def _fetch(self, schema_id: SchemaId) -> Schema:
         if isinstance(schema_id, str):
             return fetch_by_id(self._http, schema_id)
-        answer = self._http.request("GET", f"/schemas/ids/{schema_id}")
+        return _Resolution(self._http).by_number(schema_id)
+
+
+class _Resolution:
+    """Fetches a schema and everything that it refers to: each version once, and all within one deadline."""
+
+    def __init__(self, http: RegistryHttp) -> None:
+        self._http = http
+        self._deadline = http.deadline()
+        self._known: dict[tuple[str, int], RegisteredSchema] = {}
+
+    def by_number(self, schema_id: int) -> Schema:
+        answer = self._http.request("GET", f"/schemas/ids/{schema_id}", deadline=self._deadline)
         return self._schema(answer, json_of(answer, f"schema id {schema_id}"), ())
 
-    def _version(self, subject: str, version: Version, inside: Inside) -> RegisteredSchema:
-        answer = self._http.request("GET", f"{subject_path(subject)}/versions/{version}")
+    def version(self, subject: str, version: Version, inside: Inside = ()) -> RegisteredSchema:
+        path = f"{subject_path(subject)}/versions/{version}"
+        answer = self._http.request("GET", path, deadline=self._deadline)
         tried = f"the newest version of {subject}" if version == "latest" else f"version {version} of {subject}"
         found = json_of(answer, tried)
         schema = self._schema(answer, found, inside)
@@ -71,10 +87,18 @@ class ConfluentRegistry:
         return Schema.from_registry(text, [self._reference(*item, inside) for item in named])
 
     def _reference(self, name: str, subject: str, version: int, inside: Inside) -> Reference:
-        if (subject, version) in inside:
+        key = (subject, version)
+        if key in inside:
             raise SchemaError(f"version {version} of {subject} refers to itself")
-        found = self._version(subject, version, (*inside, (subject, version)))
-        return Reference(name, subject, version, found.schema)
+        if key not in self._known:
+            if len(self._known) >= _MAX_REFERENCES or len(inside) >= _MAX_REFERENCE_DEPTH:
+                raise SchemaError(
+                    f"the schema refers to more than {_MAX_REFERENCES} others, or over more than "
+                    f"{_MAX_REFERENCE_DEPTH} steps",
+                    hint="put types that are used together into one schema",
+                )
+            self._known[key] = self.version(subject, version, (*inside, key))
+        return Reference(name, subject, version, self._known[key].schema)
 
 
 def subject_path(subject: str) -> str:

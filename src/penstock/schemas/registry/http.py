@@ -52,11 +52,21 @@ class RegistryHttp:
         """The URLs as they may be shown."""
         return ", ".join(hide("registry", url) for url in self._urls)
 
+    def deadline(self) -> float:
+        """When requests that begin now must be done, for those that are one question together."""
+        return time.monotonic() + self._timeout
+
     def request(
-        self, method: str, path: str, *, json: object = None, params: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        json: object = None,
+        params: Mapping[str, str] | None = None,
+        deadline: float | None = None,
     ) -> Answer:
         """The first answer that is not a transient failure; RegistryUnavailable names every URL that was tried."""
-        deadline = time.monotonic() + self._timeout
+        deadline = self.deadline() if deadline is None else deadline
         failures: dict[str, str] = {}
         for url in self._attempts(deadline):
             request = self._client.build_request(method, url + path, json=json, params=params)
@@ -72,7 +82,7 @@ class RegistryHttp:
                 self._prefer(url)
                 return answer
             failures[answer.url] = f"HTTP {answer.status}"
-        raise _unavailable(failures, f"{method} {path}")
+        raise _unavailable(failures or {self.address: "its time is over"}, f"{method} {path}")
 
     def _attempts(self, deadline: float) -> Iterator[str]:
         for wait in _WAITS:

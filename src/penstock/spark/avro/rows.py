@@ -16,6 +16,7 @@ from penstock.errors import RecordInvalid, RecordUndecodable, SchemaError, Schem
 from penstock.schemas import IdWidth, Schema, SchemaRegistry
 from penstock.schemas.avro.emit import to_json
 from penstock.schemas.avro.model import RecordType, type_name
+from penstock.schemas.avro.sizes import require_columns
 from penstock.spark.avro.marked import is_whole, marked_record
 from penstock.spark.avro.writers import Writer, Writers, newest, readable
 from penstock.spark.decoding import MOST_STRANGE, PARSED, PROBLEM, problem
@@ -157,6 +158,7 @@ def _record(schema: Schema) -> list[str]:
     """The names of a schema's fields; refuses one that is no record."""
     if not isinstance(schema.type, RecordType):
         raise SchemaError(f"the schema is of type {type_name(schema.type)}, not a record", hint="rows need a record")
+    require_columns(schema.type)
     return [field.name for field in schema.type.fields]
 
 

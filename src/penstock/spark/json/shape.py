@@ -29,6 +29,7 @@ from penstock.schemas.avro.model import (
     is_recursive,
     type_name,
 )
+from penstock.schemas.avro.sizes import require_columns
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ def shape_of_schema(schema: Schema) -> Record:
         raise SchemaError(
             f"the schema {schema.name} holds itself, so its rows would have no end", hint="use format: raw"
         )
+    require_columns(schema.type)
     return _record(schema.type)
 
 

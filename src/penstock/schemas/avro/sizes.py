@@ -1,0 +1,84 @@
+"""How large the values of a type are at least, found without writing out what its names stand for.
+
+Records that hold a type of the same name twice double with each level, so a few hundred bytes of schema may stand for
+more values than fit into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from penstock.errors import SchemaError
+from penstock.schemas.avro.model import FixedType, Primitive, RecordType, Type, children
+
+_FREE_VALUES = 1_000
+_VALUES_PER_BYTE = 10
+_MAX_COLUMNS = 50_000
+_WIDTHS = {"null": 0, "float": 4, "double": 8}
+
+
+class Least(NamedTuple):
+    """The fewest values that a value of some type consists of, and the fewest bytes it is written in."""
+
+    values: int
+    size: int
+
+    @property
+    def is_reasonable(self) -> bool:
+        """Whether a short message cannot stand for a huge value."""
+        return self.values <= _FREE_VALUES + _VALUES_PER_BYTE * self.size
+
+
+def least(root: Type) -> Least:
+    """The least size of a type's values; a record that holds itself in every value counts as one value."""
+    return _sizer()(root)
+
+
+def largest_least(types: list[RecordType]) -> RecordType | None:
+    """The first of the records whose values may be huge in a short message, if there is one."""
+    size = _sizer()
+    return next((record for record in types if not size(record).is_reasonable), None)
+
+
+def require_columns(root: RecordType) -> None:
+    """Refuse a schema that cannot be the columns of a table, which have no names for types that are used again."""
+    if _written_out(root) > _MAX_COLUMNS:
+        raise SchemaError(
+            f"the schema {root.name} has more than {_MAX_COLUMNS:,} fields once its names are written out",
+            hint="use format: raw",
+        )
+
+
+def _written_out(root: Type) -> int:
+    """The number of types in a schema once every name is replaced by what it stands for; recursion counts once."""
+    known: dict[Type, int] = {}
+
+    def count(avro_type: Type) -> int:
+        if avro_type not in known:
+            known[avro_type] = 1
+            known[avro_type] = 1 + sum(map(count, children(avro_type)))
+        return known[avro_type]
+
+    return count(root)
+
+
+def _sizer() -> Callable[[Type], Least]:
+    known: dict[Type, Least] = {}
+
+    def size(avro_type: Type) -> Least:
+        match avro_type:
+            case Primitive(name=name):
+                return Least(1, _WIDTHS.get(name, 1))
+            case FixedType(size=width):
+                return Least(1, width)
+            case RecordType(fields=fields):
+                if avro_type not in known:
+                    known[avro_type] = Least(1, 1)
+                    inner = [size(field.type) for field in fields]
+                    known[avro_type] = Least(1 + sum(each.values for each in inner), sum(each.size for each in inner))
+                return known[avro_type]
+            case _:
+                return Least(1, 1)
+
+    return size
