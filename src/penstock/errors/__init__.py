@@ -24,7 +24,8 @@
     │   │   ├── LedgerLost             a table has files that no ledger accounts for
     │   │   ├── UnsafeStore            a store lets two writers create the same file
     │   │   ├── TakenOver              another driver runs the same query
-    │   │   └── QueryFailed            Spark refuses the query
+    │   │   ├── QueryFailed            Spark refuses the query
+    │   │   └── BatchFailed            a batch failed many times in the same way
     │   ├── LetterNotFound             no dead letter stands there
     │   ├── ActionFailed               an action stops at an event that fails
     │   ├── TargetRefused              what an action talks to said no
@@ -46,6 +47,7 @@
         ├── CommitFailed               the broker did not take down a group's place
         ├── BufferFull                 the producer's buffer stayed full
         ├── QueryInterrupted           Spark failed in the middle of a batch
+        │   ├── UnknownFailure         for a reason that may not pass by itself
         │   └── TableChanged           somebody else changed the same files of a table
         ├── LakeUnavailable            the lake's file system or object store does not answer
         └── OperationTimedOut          an administrative call took too long
@@ -72,6 +74,7 @@ from penstock.errors.data import (
 from penstock.errors.running import (
     ActionFailed,
     AlreadyRunning,
+    BatchFailed,
     CompactionRefused,
     DataLost,
     DataMismatch,
@@ -93,6 +96,7 @@ from penstock.errors.running import (
     TableNotFound,
     TableUnreadable,
     TakenOver,
+    UnknownFailure,
     UnsafeStore,
 )
 from penstock.errors.systems import (
@@ -124,6 +128,7 @@ __all__ = [
     "ActionFailed",
     "AlreadyRunning",
     "AuthenticationFailed",
+    "BatchFailed",
     "BrokerUnavailable",
     "BufferFull",
     "CommitFailed",
@@ -184,6 +189,7 @@ __all__ = [
     "Transient",
     "Undelivered",
     "UndeliveredRecord",
+    "UnknownFailure",
     "UnsafeStore",
     "UsageError",
 ]

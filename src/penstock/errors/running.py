@@ -41,10 +41,20 @@ class QueryFailed(PipelineError):
     code = "pipeline.failed"
 
 
+class BatchFailed(PipelineError):
+    """A batch failed many times in the same way, so trying again will not help."""
+
+    code = "pipeline.batch_failed"
+
+
 class QueryInterrupted(Transient):
     """Spark failed in the middle of a batch: a disk that is full, a lost executor, a file system that is away."""
 
     code = "pipeline.interrupted"
+
+
+class UnknownFailure(QueryInterrupted):
+    """Spark failed in the middle of a batch for a reason that may not pass by itself."""
 
 
 class TableChanged(QueryInterrupted):

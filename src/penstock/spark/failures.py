@@ -21,6 +21,7 @@ from penstock.errors import (
     TableChanged,
     TopicNotFound,
     TransformFailed,
+    UnknownFailure,
 )
 
 UNKNOWN_SCHEMA = "penstock.unknown_schema"
@@ -75,14 +76,21 @@ _KINDS = (
         BrokerUnavailable,
     ),
     _Kind(r"No space left on device|Disk quota exceeded", QueryInterrupted, "the disk is full; it is tried again"),
-    _Kind(r"OutOfMemoryError", QueryInterrupted, "raise spark.driver.memory, or lower max_records of the source"),
+    _Kind(
+        r"java\.net\.(Connect|UnknownHost|NoRouteToHost|Socket|SocketTimeout)Exception|ConnectTimeoutException|"
+        r"SdkClientException|AWS(ClientIO|ServiceThrottled|ServiceIO|NoResponse|Status500)Exception|SafeModeException|"
+        r"StandbyException",
+        QueryInterrupted,
+        "is the store there? it is tried again",
+    ),
+    _Kind(r"OutOfMemoryError", UnknownFailure, "raise spark.driver.memory, or lower max_records of the source"),
     _Kind(
         r"IncompatibleSchemaException",
         QueryFailed,
         "give rows the columns and types of the Avro schema by a transform, or leave `schema` out",
     ),
     _Kind(r"raised by the Python Proxy", QueryFailed, "this is a mistake in Penstock or in a transform of yours"),
-    _Kind(r"SQLSTATE: (22\w{3}|P0001|39000|38000)|PythonException", TransformFailed),
+    _Kind(r"SQLSTATE: (22\w{3}|21000|23505|54\w{3}|P0001|39000|38000)|PythonException", TransformFailed),
     # Functions that leave it to Java to fail on a value: timestamp_millis, casts to decimals, rlike, format_string.
     _Kind(
         r"java\.lang\.(Arithmetic|NumberFormat|StringIndexOutOfBounds)Exception|java\.lang\.StackOverflowError|"
@@ -121,12 +129,12 @@ def translate(failure: PySparkException | Py4JError, tried: str) -> Exception:
         return kind.error(f"{tried}: {_reason(text)}", hint=kind.hint)
     if isinstance(failure, AnalysisException | ParseException):
         return QueryFailed(f"{tried}: {_reason(text)}", hint="correct the query")
-    return QueryInterrupted(f"{tried}: {_reason(text)}")
+    return UnknownFailure(f"{tried}: {_reason(text)}")
 
 
 def as_error(failure: BaseException) -> PenstockError:
     """A failure that nobody was there to mend, as one of ours."""
-    return failure if isinstance(failure, PenstockError) else QueryInterrupted(f"a batch was cut off: {failure!r}")
+    return failure if isinstance(failure, PenstockError) else UnknownFailure(f"a batch was cut off: {failure!r}")
 
 
 def _reason(text: str) -> str:

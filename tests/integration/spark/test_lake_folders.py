@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from penstock.errors import ConfigError, QueryInterrupted, RecordInvalid
+from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.lake import folder_numbers
 from penstock.spark.lake.folder_numbers import FolderNumbers
 from penstock.spark.queries import batch, narrowing
@@ -76,15 +77,15 @@ def test_a_message_of_which_one_row_cannot_be_written_stays_out_with_all_its_row
     assert done.counts == (3, 1)
 
 
-def test_refused_rows_are_kept_again_where_a_crash_came_before_they_were(
+def test_messages_of_rows_that_cannot_be_written_are_kept_before_the_rest_lands(
     lake: Lake, create_topic: CreateTopic, fill: Fill
 ) -> None:
     create_topic(1)
     by_kind = lake.but(partition_by=("kind",))
     fill(lake.topic, [event(1, "good"), event(2, "x" * 300)])
-    with patch.object(batch, "_keep_unfit", side_effect=QueryInterrupted("killed")), pytest.raises(QueryInterrupted):
+    with patch.object(DeadLetters, "write", side_effect=QueryInterrupted("killed")), pytest.raises(QueryInterrupted):
         by_kind.run()
-    assert dead_letters(lake) == []
+    assert by_kind.ids() == dead_letters(lake) == []
     by_kind.run()
     assert by_kind.ids() == [1]
     assert len(dead_letters(lake)) == 1

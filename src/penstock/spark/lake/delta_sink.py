@@ -36,6 +36,8 @@ _NEWEST: Final = 50
 class DeltaSink:
     """One query's way into one Delta table."""
 
+    can_screen = False
+
     def __init__(self, session: SparkSession, table: LakeTable, query: str) -> None:
         self._session = session
         self._files = files_at(table.lake, session)

@@ -5,12 +5,13 @@ certain that its messages will never be written again:
 
  1  the table's columns are noted, if the rows bring new ones
  2  Spark writes the batch to a place outside of the table
- 3  one entry in the ledger lists every file and where it belongs: from here on, the batch is in the table
- 4  the files are moved into the table's folders, by name, so that a move can be repeated
- 5  the entry is marked as finished
+ 3  messages of rows that no folder can take are kept as dead letters
+ 4  one entry in the ledger lists every file and where it belongs: from here on, the batch is in the table
+ 5  the files are moved into the table's folders, by name, so that a move can be repeated
+ 6  the entry is marked as finished
 
-A crash before step 3 leaves files that nobody sees, and the batch comes again. After a crash from step 3 on, `landed`
-finishes the moves and tells the position, so the batch does not come again. While step 4 runs, a reader may see a part
+A crash before step 4 leaves files that nobody sees, and the batch comes again. After a crash from step 4 on, `landed`
+finishes the moves and tells the position, so the batch does not come again. While step 5 runs, a reader may see a part
 of a batch, but never a row twice.
 """
 
@@ -50,6 +51,8 @@ class Staged(NamedTuple):
 
 class ParquetSink:
     """One query's way into one Parquet table; see the module for the steps and what each of them promises."""
+
+    can_screen = True
 
     def __init__(self, session: SparkSession, table: LakeTable, query: str) -> None:
         self._files = files_at(table.lake, session)
@@ -106,6 +109,7 @@ class ParquetSink:
         self._note_columns(formed.schema)
         number = self._number + 1
         staged = self._stage(formed, f"{self._staging}/{number}", batch.size)
+        batch.before_landing()
         entry = Entry(number, self._owner, batch.lands_at, tuple(self._moves(staged, number)))
         if not self._ledger.add(entry):
             raise TakenOver(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from operator import or_
 from typing import Any, Literal, TypeVar, cast
@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
-from penstock.errors import PenstockError, QueryInterrupted, RecordInvalid, TransformFailed
+from penstock.errors import PenstockError, RecordInvalid, TransformFailed, UnknownFailure
 from penstock.events.record import Origin
 from penstock.kafka.offsets import Offsets
 from penstock.spark.dead_letters import DeadLetters
@@ -62,7 +62,8 @@ class Underway:
 
     The transform fails on those in `failing`; the sink cannot write all rows of those in `unfit`. Both are kept as soon
     as they are found. `rest` is what the sink has still to do. What it gives back is kept after the rows are safe: such
-    a sink does not say what has landed, so it is given them again after a crash.
+    a sink does not say what has landed, so it is given them again after a crash. A batch that `is_suspect` failed
+    several times for an unknown reason: it is searched for the messages that cause it.
     """
 
     batch: Batch
@@ -71,6 +72,7 @@ class Underway:
     failing: dict[OffsetRange, TransformFailed] = field(default_factory=dict)
     unfit: set[Origin] = field(default_factory=set)
     rest: Rest | None = None
+    is_suspect: bool = False
 
     @property
     def left_out(self) -> int:
@@ -90,10 +92,10 @@ class Underway:
 
 @dataclass(frozen=True)
 class _Written:
-    """What was counted while a batch was written; None where nothing was."""
+    """What was counted while a batch was written, if anything was, and how many messages were left out of it."""
 
     counts: Counts | None
-    unfit: int | None
+    unfit: int
 
 
 def run_batch(path: BatchPath, underway: Underway) -> Counts:
@@ -104,16 +106,14 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
     # 1 read, without what has landed already
     landed = underway.batch.already_landed
     arriving = unlanded(underway.messages, landed)
-    # 2 decode, 3 transform, 4 write; what the transform fails on is found, kept, and left out
+    # 2 decode, 3 transform, 4 write; what the transform fails on or the sink cannot write is kept, and left out
     written = _mending(path, underway, lambda: _write(path, arriving, underway))
     # 5 keep what was refused; where nothing was counted, look
     if written.counts is None or written.counts.refused or landed:
         _learning(path.decoder, underway.messages, lambda: _keep_refused(path, underway))
-    if written.unfit is None or written.unfit or landed:
-        _mending(path, underway, lambda: _keep_unfit(path, underway))
     known = written.counts or Counts(underway.batch.size - underway.left_out, 0)
     left_out = underway.left_out
-    return Counts(known.read + left_out, known.refused + left_out + (written.unfit or 0))
+    return Counts(known.read + left_out, known.refused + left_out + written.unfit)
 
 
 def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
@@ -163,6 +163,10 @@ def _mending(path: BatchPath, underway: Underway, attempt: Callable[[], Result])
             _leave_out_unfit(path, underway)
         except TransformFailed as failure:
             _leave_out_failing(path, failure, underway)
+        except UnknownFailure as failure:
+            if not underway.is_suspect:
+                raise
+            _leave_out_failing(path, failure, underway)
 
 
 def _learning(decoder: Decoder, messages: DataFrame, attempt: Callable[[], None]) -> None:
@@ -184,10 +188,19 @@ def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> _Written
         given = good_rows(path.decoder, observed(decoded, observation))
         rows = path.transform(given)
         screen = screened(path.sink, rows, given, strict=is_strict)
-        underway.rest = path.sink.write(path.sink.form(screen.rows), underway.batch)
+
+        @cache
+        def keep_unfit() -> int:
+            """Keep the messages that were left out while the rows were written; how many they are, if known."""
+            unfit = screen.unfit() if screen.observation is None or counts_of(observation) else None
+            if unfit != 0:
+                _keep_unfit(path, underway)
+            return unfit or 0
+
+        batch = replace(underway.batch, before_landing=keep_unfit)
+        underway.rest = path.sink.write(path.sink.form(screen.rows), batch)
+        unfit = keep_unfit()
         counts = counts_of(observation)
-        # Where Spark had no need to look at a message, there was no row either.
-        unfit = screen.unfit() if counts is not None else None
         saw_all = counts is None or counts.read == underway.batch.size or not _may_stop_early(rows)
         return _Written(counts if saw_all else None, unfit)
 
@@ -197,7 +210,7 @@ def _may_stop_early(rows: DataFrame) -> bool:
     return "GlobalLimit" in rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - PySpark prints plans only
 
 
-def _leave_out_failing(path: BatchPath, failure: TransformFailed, underway: Underway) -> None:
+def _leave_out_failing(path: BatchPath, failure: PenstockError, underway: Underway) -> None:
     """Find the messages on which the transform fails and keep them; stop if the mode says so."""
 
     def try_range(part: OffsetRange) -> TransformFailed | None:
@@ -206,11 +219,15 @@ def _leave_out_failing(path: BatchPath, failure: TransformFailed, underway: Unde
             _learning(path.decoder, messages, lambda: _transform_only(path, messages))
         except TransformFailed as failed:
             return failed
+        except UnknownFailure as failed:
+            if not underway.is_suspect:
+                raise
+            return TransformFailed(failed.message)
         return None
 
     found = failing_ranges(ranges_of(underway.batch), try_range)
     if not found:
-        raise QueryInterrupted(f"{failure.message}; each part of the batch passes by itself") from failure
+        raise UnknownFailure(failure.message, hint=failure.hint) from failure
     if path.failure_mode == "THROW":
         place, first = next(iter(found.items()))
         raise TransformFailed(f"{place}: {first.message}", hint="failure_mode is THROW") from failure
@@ -235,7 +252,7 @@ def _leave_out_unfit(path: BatchPath, underway: Underway) -> None:
     with spark_failures("finding rows that cannot be written"):
         new = {Origin(*row) for row in letters.select(*_PLACE).collect()}
     if not new:
-        raise QueryInterrupted("the batch has rows that the sink cannot write, but not when it is read again")
+        raise UnknownFailure("the batch has rows that the sink cannot write, but not when it is read again")
     path.dead_letters.write(letters)
     underway.unfit |= new
 
@@ -267,7 +284,8 @@ def _keep_unfit(path: BatchPath, underway: Underway) -> None:
 
 def _unfit(path: BatchPath, underway: Underway) -> DataFrame | None:
     """The messages of the batch with rows that the sink cannot write, and why."""
-    decoded = path.decoder.decode(underway.remaining(underway.messages))
+    arriving = unlanded(underway.messages, underway.batch.already_landed)
+    decoded = path.decoder.decode(underway.remaining(arriving))
     with spark_failures("looking at rows again"):
         return unfit_messages(path.sink, path.transform(_whole_rows(path.decoder, decoded)))
 

@@ -79,7 +79,8 @@ class Query:
     """Runs one query: `start` it as often as it ends, `stop` it between two batches.
 
     `position` is up to where everything is done; `batches` and `counts` add up over all starts. Where a sink has a rest
-    to do without Spark, the next batch is read meanwhile: the position follows when the rest is done.
+    to do without Spark, the next batch is read meanwhile: the position follows when the rest is done. `underway` is
+    the size of the batch that is being written. A query that `is_suspect` looks for messages that make its batch fail.
     """
 
     def __init__(self, session: SparkSession, spec: QuerySpec) -> None:
@@ -88,6 +89,8 @@ class Query:
         self.batches = 0
         self.counts = Counts(0, 0)
         self.last_batch: LastBatch | None = None
+        self.underway = 0
+        self.is_suspect = False
         self._session = session
         self._admin = Admin(spec.source.settings)
         self._running: StreamingQuery | None = None
@@ -103,7 +106,7 @@ class Query:
 
     def start(self) -> None:
         """Finish what a crash left half done, find out where to go on, and begin to read there."""
-        self._failure, self._behind = None, Behind()
+        self._failure, self._behind, self.underway = None, Behind(), 0
         saved = self.spec.state.claim()
         landed = self.spec.path.sink.landed()
         self.spec.path.dead_letters.prepare()
@@ -176,7 +179,9 @@ class Query:
         ends = self._ends(batch_id)
         end = self._reached.advanced(ends, current_ids(self._admin, self._reached, ends))
         batch = Batch(self.spec.name, self._number, self._reached, end, self._landed)
-        underway = Underway(batch, messages, partial(read_range, self._session, self.spec.source))
+        self.underway = batch.size
+        read = partial(read_range, self._session, self.spec.source)
+        underway = Underway(batch, messages, read, is_suspect=self.is_suspect)
         laps.end("finding its range")
         counts = run_batch(self.spec.path, underway)
         laps.end("reading and writing")
@@ -198,6 +203,7 @@ class Query:
         self.spec.state.save(end)
         laps.end("noting the progress")
         self.position = end
+        self.underway = 0
         self.batches += 1
         self.counts = Counts(self.counts.read + counts.read, self.counts.refused + counts.refused)
         self.last_batch = LastBatch(datetime.now(UTC), counts.read, counts.refused, laps.seconds, laps.parts)

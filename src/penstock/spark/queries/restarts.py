@@ -2,28 +2,64 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from penstock.errors import PenstockError, Transient
+from penstock.errors import BatchFailed, PenstockError, Transient, UnknownFailure
 
-FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 60.0
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+
+SUSPECT_AFTER: Final = 3
+"""After so many unknown failures of one kind, the batch is searched for messages that cause them."""
+
+MOST_REPEATS: Final = 10
+"""After so many unknown failures of one kind, some four minutes, the query stays down."""
+
+_PASSING: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|[0-9]+")
+"""What differs between two failures of one kind: numbers, and the random parts of names."""
+
+
+class Verdict(NamedTuple):
+    """What a failure leads to: the next state, the error that counts, and the pause; without one, it stays down."""
+
+    restarts: Restarts
+    error: PenstockError
+    pause: float | None
 
 
 @dataclass(frozen=True)
 class Restarts:
-    """How often a query failed since it last got on, and how often it was started again in all."""
+    """How often a query failed since it last got on, how often in the same unknown way, and all its starts."""
 
     failures: int = 0
     total: int = 0
+    repeats: int = 0
+    kind: str = ""
 
-    def after(self, error: PenstockError, *, got_on: bool) -> tuple[Restarts, float | None]:
-        """The next state, and the seconds to wait before the next start; None says that it stays down.
+    @property
+    def is_suspect(self) -> bool:
+        """Whether messages of the batch may be what makes it fail."""
+        return self.repeats == SUSPECT_AFTER
 
-        Pauses double from one failure to the next, and begin anew once the query has got on in between.
+    def after(self, error: PenstockError, *, got_on: bool) -> Verdict:
+        """Decide what comes next.
+
+        Pauses double from one failure to the next, and start over once the query has got on in between. An unknown
+        failure that comes again and again without progress becomes a BatchFailed.
         """
         if not isinstance(error, Transient):
-            return self, None
+            return Verdict(self, error, None)
         failures = 1 if got_on else self.failures + 1
+        kind = _PASSING.sub("#", error.message) if isinstance(error, UnknownFailure) else ""
+        repeats = self.repeats + 1 if kind and kind == self.kind and not got_on else int(bool(kind))
+        if repeats >= MOST_REPEATS:
+            return Verdict(self, _given_up(error), None)
         pause = error.retry_after or min(FIRST_PAUSE * 2 ** (failures - 1), LONGEST_PAUSE)
-        return Restarts(failures, self.total + 1), pause
+        return Verdict(Restarts(failures, self.total + 1, repeats, kind), error, pause)
+
+
+def _given_up(error: PenstockError) -> BatchFailed:
+    hint = error.hint or "remove the cause and start the pipeline again; it goes on with the same batch"
+    return BatchFailed(f"the batch failed {MOST_REPEATS} times in the same way: {error.message}", hint=hint)

@@ -119,17 +119,19 @@ class Runner:
 
     def _start(self, charge: _Charge) -> None:
         charge.batches_at_start = charge.query.batches
+        charge.query.is_suspect = charge.restarts.is_suspect
         try:
             charge.query.start()
         except PenstockError as error:
             self._failed(charge, error)
         else:
             charge.stage = "running"
+            self._next_beat = 0.0  # its lag is known from now on
 
     def _failed(self, charge: _Charge, error: PenstockError) -> None:
         name, got_on = charge.query.spec.name, charge.query.batches > charge.batches_at_start
+        charge.restarts, error, pause = charge.restarts.after(error, got_on=got_on)
         charge.error = LastError.of(error, datetime.now(UTC))
-        charge.restarts, pause = charge.restarts.after(error, got_on=got_on)
         if pause is None:
             charge.stage, charge.failure = "failed", error
             _log.error("%s stopped: %s", name, error)
@@ -187,4 +189,5 @@ def _vitals(charge: _Charge) -> Vitals:
         last_batch=query.last_batch,
         last_error=charge.error,
         owner=query.spec.owner,
+        underway=query.underway,
     )

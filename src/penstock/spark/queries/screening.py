@@ -1,9 +1,9 @@
 """Leave out rows that a sink cannot write, by the condition that the sink itself gives.
 
-Where each message makes one row at most, unfit rows are left out and counted while the batch is written. Where a
-message may make several rows, all of them have to stay out, or a replay would double the good ones: the batch fails
-with a mark, its messages are found in one job, and it is written without them. A row without an origin fails like a
-transform.
+Where a sink can screen and each message makes one row at most, unfit rows are left out and counted while the batch is
+written. Elsewhere the batch fails with a mark, the messages are found in one job and kept, and the batch is written
+without them: what has landed is not looked at again, and a message of which other rows land could not be replayed. A
+row without an origin fails like a transform.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def screened(sink: Sink, rows: DataFrame, given: DataFrame, *, strict: bool) -> 
         return Screened(_failing(carried, problem, _message(problem)))
     if strict:
         return Screened(_failing(carried, problem, F.concat_ws(" ", F.lit(REFUSED), _origin(), _message(problem))))
-    if not at_most_one_row_each(rows, given):
+    if not (_can_screen(sink) and at_most_one_row_each(rows, given)):
         return Screened(_failing(carried, problem, F.lit(UNFIT)))
     observation = Observation()
     counted = carried.withColumn(_UNFIT, problem).observe(observation, F.count(_UNFIT).alias("unfit"))
@@ -82,6 +82,10 @@ def unfit_messages(sink: Sink, rows: DataFrame) -> DataFrame | None:
 
 def _problem(sink: Sink, rows: DataFrame) -> Column | None:
     return sink.unfit(rows.schema) if isinstance(sink, ChoosySink) else None
+
+
+def _can_screen(sink: Sink) -> bool:
+    return isinstance(sink, ChoosySink) and sink.can_screen
 
 
 def _failing(rows: DataFrame, problem: Column, said: Column) -> DataFrame:

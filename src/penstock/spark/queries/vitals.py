@@ -33,7 +33,10 @@ class LastBatch:
 
 @dataclass(frozen=True)
 class Vitals:
-    """One query: where it stands, how fast it goes, how far behind it is, and what went wrong last."""
+    """One query: where it stands, how fast it goes, how far behind it is, and what went wrong last.
+
+    `underway` is the number of messages in the batch that is being written.
+    """
 
     pipeline: str
     sink: str
@@ -47,6 +50,7 @@ class Vitals:
     last_batch: LastBatch | None = None
     last_error: LastError | None = None
     owner: str = ""
+    underway: int = 0
 
     @property
     def name(self) -> str:
@@ -70,6 +74,7 @@ class Vitals:
             "batches": self.batches,
             "read": self.read,
             "refused": self.refused,
+            "underway": self.underway,
             "lag": self.lag(ends),
             "position": nested(self.position),
             "last_batch": _batch_data(self.last_batch) if self.last_batch else None,

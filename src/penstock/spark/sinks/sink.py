@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from pyspark.sql import Column, DataFrame
@@ -20,7 +20,8 @@ class Batch:
     """One micro-batch of a query: which offsets it holds, and a number that only grows.
 
     `landed` is the position of the sink before the batch. After a crash it may be anywhere: before the start of the
-    batch, inside of it, or behind its end, since a repeated batch may be smaller than it was the first time.
+    batch, inside of it, or behind its end, since a repeated batch may be smaller than it was the first time. A sink
+    that writes rows first, and lands them by a second step, calls `before_landing` in between.
     """
 
     query: str
@@ -28,6 +29,7 @@ class Batch:
     start: Position
     end: Position
     landed: Position = NOWHERE
+    before_landing: Callable[[], object] = field(default=lambda: None, compare=False)
 
     @property
     def size(self) -> int:
@@ -82,7 +84,13 @@ class Sink(Protocol):
 
 @runtime_checkable
 class ChoosySink(Protocol):
-    """A sink that knows before the write which rows it cannot write."""
+    """A sink that knows before the write which rows it cannot write.
+
+    It `can_screen` if their messages can be kept when the rows around them are written already: because those have not
+    landed yet, or would be written again after a crash. Else they are found and kept before.
+    """
+
+    can_screen: bool
 
     def unfit(self, schema: T.StructType) -> Column | None:
         """Return the problem of a row of these columns that cannot be written, null for all others.
