@@ -1,4 +1,4 @@
-"""What a pipeline of changes wants done now and then: its tables kept tidy, and their schemas told."""
+"""What a pipeline wants done now and then: its tables kept tidy, and the schemas of changes told."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.config import Settings
 from penstock.errors import PenstockError
+from penstock.lake.compaction.parquet import compact_parquet
 from penstock.pipelines.chores import Chore
 from penstock.pipelines.formats.debezium import given_columns
 from penstock.pipelines.pipeline import Pipeline
@@ -30,18 +31,24 @@ _log = logging.getLogger(__name__)
 
 
 def chores_of(pipeline: Pipeline, session: SparkSession, settings: Settings) -> Iterator[Chore]:
-    """The chores of a pipeline; one that reads no changes, or only what is there, has none."""
-    if pipeline.source.format != CHANGES or all(sink.trigger is None for sink in pipeline.sinks):
+    """The chores of a pipeline; one that reads only what is there has none."""
+    if all(sink.trigger is None for sink in pipeline.sinks):
         return
+    if pipeline.source.format == CHANGES:
+        yield from _watches(pipeline, session, settings)
+    for index, sink in enumerate(pipeline.sinks):
+        if sink.trigger and isinstance(sink.config, LakeSinkConfig) and (every := sink.config.compaction_seconds):
+            tidier = _Tidier(pipeline, index, session, settings)
+            yield Chore(f"compacting the tables of {sink.name}", every, tidier.tidy)
+
+
+def _watches(pipeline: Pipeline, session: SparkSession, settings: Settings) -> Iterator[Chore]:
+    """What is to be noticed of a captured database beside its rows."""
     files = partial(files_at, session=session)
     watch = _schema_watch(pipeline, session, settings, pipeline.spec.options.schema_events)
     yield Chore(f"watching the schemas of {pipeline.spec.name}", _LOOK_SECONDS, watch.look, watch.close)
     servers = ServerWatch(pipeline.source.settings(settings), partial(_ordered_tables, pipeline, settings), files)
     yield Chore(f"watching the servers of {pipeline.spec.name}", _LOOK_SECONDS, servers.look)
-    for index, sink in enumerate(pipeline.sinks):
-        if isinstance(sink.config, LakeSinkConfig) and (every := sink.config.compaction_seconds):
-            tidier = _Tidier(pipeline, index, session, settings)
-            yield Chore(f"compacting the tables of {sink.name}", every, tidier.tidy)
 
 
 def _schema_watch(pipeline: Pipeline, session: SparkSession, base: Settings, target: str | None) -> SchemaWatch:
@@ -79,8 +86,11 @@ class _Tidier:
         for pipeline in by_table(self._pipeline, self._settings):
             config = pipeline.sinks[self._sink].config
             assert isinstance(config, LakeSinkConfig)  # noqa: S101 - the sink of a table has the type of the file's
-            upkeep = Upkeep(self._session, config.keep_hours)
+            table = config.lake_table(pipeline.source.settings(self._settings))
             try:
-                upkeep.tidy(config.lake_table(pipeline.source.settings(self._settings)))
+                if config.is_delta:
+                    Upkeep(self._session, config.keep_hours).tidy(table)
+                else:
+                    compact_parquet(table, table.target_bytes)
             except PenstockError as error:
                 _log.warning("table %s is compacted at the next time: %s", config.table, error)

@@ -106,6 +106,8 @@ def _check_sink(
     findings: Findings, builder: Builder, sink: DeclaredSink, path: KeyPath, rows: DataFrame | None
 ) -> None:
     """Whether the sink can be made and takes the rows, if they are known."""
+    for place, message, hint in sink.config.refusals(builder.settings, runs_once=sink.trigger is None):
+        findings.add((*path, *place), message, hint)
     if rows is None:
         with findings.at(path):
             builder.sink(sink)

@@ -162,6 +162,23 @@ MISTAKES = [
     ("options: {}", "options: {dead_letters: orders}", "18: options.dead_letters: the source reads this topic"),
     ("spark: {}", "spark: {master: mesos://x}", "19: spark.master: 'mesos://x' is not a master of Spark: local"),
     ("spark: {}", "sparc: {}", "19: sparc is not a setting (did you mean spark?)"),
+    *(
+        (
+            "table: shop/orders}",
+            f"table: shop/orders, {options}}}",
+            f"17: sinks.1.config.{options.rpartition(', ')[2].partition(':')[0]}: it has no effect {where}",
+        )
+        for options, where in [
+            ("deletes: soft", "in mode append, only in mirror;"),
+            ("remember_deletes: 3", "in mode append, only in mirror and history;"),
+            ("mode: log, remember_deletes: 3", "in mode log, only in mirror and history;"),
+            ("mode: history, deletes: hard", "in mode history, only in mirror;"),
+            ("keep_versions: 2 days", "on plain Parquet, which has no versions;"),
+            ("compact_every: 1 hour, keep_versions: 2 days", "on plain Parquet, which has no versions;"),
+            ("format: delta, keep_versions: 2 days", "without compaction, which removes old versions;"),
+            ("mode: mirror, compact_every: never, keep_versions: 2 days", "without compaction,"),
+        ]
+    ),
 ]
 
 

@@ -90,6 +90,10 @@ class SinkConfig(Part, ABC):
         """The configuration for the changes of one table."""
         return self
 
+    def refusals(self, settings: Settings, *, runs_once: bool) -> Iterator[tuple[KeyPath, str, str]]:  # noqa: ARG002 - most have none
+        """Yield what cannot work with these settings: the place in the configuration, the reason, and a hint."""
+        return iter(())
+
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
         """The columns that the configuration names, each with its place in it: rows must have them."""
         return iter(())

@@ -18,6 +18,7 @@ from penstock.pipelines.spec import Trigger, parse_trigger
 from penstock.spark.changes.history_sink import HistorySink
 from penstock.spark.changes.log_sink import ChangeLogSink
 from penstock.spark.changes.mirror_sink import MirrorSink
+from penstock.spark.files import is_local
 from penstock.spark.lake.columns import table_columns
 from penstock.spark.lake.delta_sink import DeltaSink
 from penstock.spark.lake.parquet_sink import ParquetSink
@@ -27,6 +28,8 @@ from penstock.spark.sinks.sink import Sink
 _SMALLEST = 1024
 _NEVER = "never"
 _HOUR = 3600
+_CHANGES_COMPACTED = "1 hour"
+_HAS_EFFECT_IN = {"deletes": ("mirror",), "remember_deletes": ("mirror", "history")}
 _MOST_INTO_LOG = 5_000_000
 """Each commit of a log costs as much as 200,000 of its rows, and these are neither kept nor sorted on their way."""
 
@@ -37,6 +40,12 @@ def _bytes(value: object) -> object:
 
 def _seconds(interval: str) -> float:
     return int(str(parse_trigger(interval)).split()[0]) / 1000
+
+
+def _compaction(mode: str, every: str | None) -> float | None:
+    """Return the seconds from one compaction to the next; None for never, which is the default of mode append."""
+    chosen = every or (_NEVER if mode == "append" else _CHANGES_COMPACTED)
+    return None if chosen == _NEVER else _seconds(chosen)
 
 
 class LakeSinkConfig(SinkConfig):
@@ -56,14 +65,28 @@ class LakeSinkConfig(SinkConfig):
     file_size: Annotated[int, BeforeValidator(_bytes), Field(ge=_SMALLEST)] = Field(
         DEFAULT_TARGET_BYTES, description="how large files may get, such as 128MiB"
     )
-    compact_every: Trigger | Literal["never"] = Field(
-        "1 hour", description="how often the files of a table of changes are merged, or never"
+    compact_every: Trigger | Literal["never"] | None = Field(
+        None, description="how often files are merged, or never; default 1 hour for changes, never for append"
     )
-    keep_versions: Trigger = Field("7 days", description="for how long readers may look at a version of such a table")
+    keep_versions: Trigger = Field(
+        "7 days", description="for how long readers may look at a version of a Delta table that is compacted"
+    )
+
+    @field_validator("deletes", "remember_deletes")
+    @classmethod
+    def _of_tables_that_delete(cls, given: object, info: ValidationInfo) -> object:
+        mode, modes = info.data.get("mode"), _HAS_EFFECT_IN[str(info.field_name)]
+        if mode is not None and mode not in modes:
+            raise ValueError(f"it has no effect in mode {mode}, only in {' and '.join(modes)}; leave it out")
+        return given
 
     @field_validator("keep_versions")
     @classmethod
-    def _long_enough(cls, given: str) -> str:
+    def _of_delta_that_is_compacted(cls, given: str, info: ValidationInfo) -> str:
+        if info.data.get("mode") == "append" and info.data.get("format") == "parquet":
+            raise ValueError("it has no effect on plain Parquet, which has no versions; leave it out")
+        if "compact_every" in info.data and not _compaction(info.data["mode"], info.data["compact_every"]):
+            raise ValueError("it has no effect without compaction, which removes old versions; set compact_every too")
         if _seconds(given) < _HOUR:
             raise ValueError("a batch that is being written would lose its files; keep versions for an hour or more")
         return given
@@ -112,9 +135,13 @@ class LakeSinkConfig(SinkConfig):
 
     @property
     def compaction_seconds(self) -> float | None:
-        """How often a table of changes is compacted; None for other tables, and for never."""
-        is_wanted = self.mode != "append" and self.compact_every != _NEVER
-        return _seconds(self.compact_every) if is_wanted else None
+        """How often the table is compacted; None for never."""
+        return _compaction(self.mode, self.compact_every)
+
+    @property
+    def is_delta(self) -> bool:
+        """Whether the table is a Delta table."""
+        return self.format == "delta" or self.mode != "append"
 
     @property
     def keep_hours(self) -> int:
@@ -135,6 +162,22 @@ class LakeSinkConfig(SinkConfig):
         """As the base says."""
         return self.model_copy(update={"table": table.fill(self.table)})
 
+    def refusals(self, settings: Settings, *, runs_once: bool) -> Iterator[tuple[KeyPath, str, str]]:
+        """As the base says: options without effect, and what keeps a table from being compacted while it is written."""
+        if self.is_delta and self.format == "parquet" and "format" in self.model_fields_set:
+            yield ("format",), f"a table of mode {self.mode} is Delta", "leave format out"
+        if self.is_delta and self.compaction_seconds is None and "file_size" in self.model_fields_set:
+            hint = "set compact_every, or leave file_size out"
+            yield ("file_size",), "it has no effect on a Delta table that is not compacted", hint
+        if self.compact_every in {None, _NEVER}:
+            return
+        by_hand = "leave it out; `penstock lake compact` merges files at any time"
+        if runs_once:
+            yield ("compact_every",), "it has no effect on a sink that runs once", by_hand
+        elif not self.is_delta and not is_local(self._lake(settings)):
+            hint = "write the table as Delta, or leave compact_every out and choose a longer trigger"
+            yield ("compact_every",), "plain Parquet on an object store cannot be compacted", hint
+
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
         """As the base says."""
         for index, name in enumerate(self.partition_by):
@@ -142,9 +185,7 @@ class LakeSinkConfig(SinkConfig):
 
     def jars(self, settings: Settings) -> frozenset[str]:
         """As the base says."""
-        return jars_for(self._lake(settings)) | (
-            {"delta"} if self.format == "delta" or self.mode != "append" else frozenset()
-        )
+        return jars_for(self._lake(settings)) | ({"delta"} if self.is_delta else frozenset())
 
     def _lake(self, settings: Settings) -> str:
         return self.lake or settings.lake
