@@ -12,6 +12,7 @@ import typer
 from penstock.cli.options import JsonOption, loaded_settings, settings
 from penstock.cli.output import counted, err, out, right, show_json, show_table, text
 from penstock.cli.run_files import file_environment
+from penstock.cli.working import each_shown
 from penstock.config.yaml_file import read_to_check
 from penstock.connect.captures import CaptureStatus, capture_status, database_url
 from penstock.connect.client import ConnectClient, ConnectorName
@@ -47,7 +48,7 @@ def verify(
     url = database or database_url(status.connector)
     tables = _tables(status.tables, table)
     place = _by_pipeline(pipeline, tables) if pipeline else _by_name(mirror.replace("{name}", name))
-    verdicts = [_verified(url, each, place(each), wait) for each in tables]
+    verdicts = [_verified(url, each, place(each), wait) for each in each_shown(tables, "comparing", str, "tables")]
     if as_json:
         show_json([asdict(verdict) for verdict in verdicts])
     else:

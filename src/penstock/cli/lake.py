@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,13 @@ from penstock.cli.lake_compact import compact
 from penstock.cli.lake_view import describe, moment, show_described, summary_json
 from penstock.cli.options import JsonOption, settings
 from penstock.cli.output import counted, err, out, right, show_json, show_table, text
+from penstock.cli.working import each_shown
 from penstock.config.units import show_size
 from penstock.errors import UsageError
 from penstock.lake.export import check_target, write_answer
 from penstock.lake.lake import Lake
 from penstock.lake.question import ask
-from penstock.lake.table import Table
+from penstock.lake.table import Summary, Table
 
 app = typer.Typer(no_args_is_help=True, help="The lake: list its tables, show one, ask questions in SQL.")
 app.command()(compact)
@@ -37,9 +39,9 @@ def tables(lake: LakeOption = None, as_json: JsonOption = False) -> None:
     Example: penstock lake tables
     """
     opened = Lake(settings(lake=lake))
-    found = opened.tables()
+    found = list(map(_summarized, each_shown(opened.tables(), "reading", lambda table: table.name, "tables")))
     if as_json:
-        show_json([summary_json(table) for table in found])
+        show_json([summary_json(table, about) for table, about in found])
     elif found:
         columns = (
             "table",
@@ -50,13 +52,16 @@ def tables(lake: LakeOption = None, as_json: JsonOption = False) -> None:
             right("rows"),
             right("size"),
         )
-        show_table((*columns, "last write"), map(_table_row, found))
+        show_table((*columns, "last write"), starmap(_table_row, found))
     else:
         out.print(f"no tables in {text(opened.location)}; a pipeline with a lake sink makes them")
 
 
-def _table_row(table: Table) -> tuple[object, ...]:
-    about = table.summary()
+def _summarized(table: Table) -> tuple[Table, Summary]:
+    return table, table.summary()
+
+
+def _table_row(table: Table, about: Summary) -> tuple[object, ...]:
     numbers = (f"{about.files:,}", f"{about.rows:,}", show_size(about.size))
     folders = f"{about.partitions:,}" if table.partition_by else ""
     return (

@@ -57,7 +57,7 @@ def queries_table(readings: Iterable[tuple[Vitals, Offsets]], rates: Rates) -> T
         error = f"{vitals.last_error.code} {vitals.last_error.message}" if vitals.last_error else ""
         table.add_row(
             text(vitals.name),
-            f"[{_COLOURS[vitals.stage]}]{vitals.stage}[/]",
+            f"[{_COLOURS[vitals.stage]}]{vitals.stage}[/]{_first_batch(vitals, ends)}",
             f"{vitals.read:,}",
             f"{rates.of(vitals, now):,.0f}",
             f"{vitals.lag(ends):,}",
@@ -68,8 +68,23 @@ def queries_table(readings: Iterable[tuple[Vitals, Offsets]], rates: Rates) -> T
     return table
 
 
+def _first_batch(vitals: Vitals, ends: Offsets) -> str:
+    """What a query does before its first batch is done, which may take minutes."""
+    lag = vitals.lag(ends)
+    if vitals.batches or vitals.stage not in {"starting", "running"}:
+        return ""
+    if vitals.stage == "starting":
+        return ": finding out where to go on"
+    if vitals.underway:
+        of_all = f" of {lag:,}" if lag > vitals.underway else ""
+        return f": first batch, {vitals.underway:,}{of_all} messages"
+    return f": reading offsets, {lag:,} messages to read" if lag else ": waiting for messages"
+
+
 def query_line(vitals: Vitals, ends: Offsets, rate: float) -> str:
     """A query as a line of text."""
+    if first := _first_batch(vitals, ends):
+        return f"{vitals.name} {vitals.stage}{first}"
     said = f"{vitals.name} {vitals.stage}: read {vitals.read:,}, {rate:,.0f}/s, lag {vitals.lag(ends):,}"
     batch = f", batch {vitals.last_batch.seconds:.2f} s" if vitals.last_batch else ""
     return f"{said}{batch}, refused {vitals.refused:,}"
@@ -109,13 +124,22 @@ class StateLines:
 
     def __init__(self) -> None:
         self._rates = Rates()
-        self._said: dict[str, tuple[QueryStage, int, float]] = {}
+        self._said: dict[str, tuple[_State, int, float]] = {}
 
     def tell(self, readings: Iterable[tuple[Vitals, Offsets]], now: float) -> None:
         """Print what is new."""
         for vitals, ends in readings:
             rate = self._rates.of(vitals, now)
-            stage, read, at = self._said.get(vitals.name, (None, 0, now))
-            if vitals.stage != stage or (vitals.read > read and now - at >= _LINE_SECONDS):
-                self._said[vitals.name] = (vitals.stage, vitals.read, now)
+            state, read, at = self._said.get(vitals.name, (None, 0, now))
+            is_at_work = vitals.read > read or (vitals.underway and not vitals.batches)
+            if _state(vitals) != state or (is_at_work and now - at >= _LINE_SECONDS):
+                self._said[vitals.name] = (_state(vitals), vitals.read, now)
                 err.print(text(query_line(vitals, ends, rate)))
+
+
+_State = tuple[QueryStage, bool]
+
+
+def _state(vitals: Vitals) -> _State:
+    """What makes a line worth printing at once: another stage, and the begin of the first batch."""
+    return vitals.stage, bool(vitals.batches or vitals.underway)
