@@ -134,7 +134,6 @@ def test_a_table_of_rows_is_compacted_while_its_pipeline_writes(
         tmp_path,
         spark,
         mode="append",
-        table="shop/people",
         partition_by=["kind"],
         format=table_format,
         compact_every="1 hour",
