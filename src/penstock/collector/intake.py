@@ -17,8 +17,8 @@ from penstock.collector.deadlines import Deadlines
 from penstock.collector.ids import key_from, new_ids
 from penstock.collector.keys import Keyring
 from penstock.collector.metrics import Metrics
-from penstock.collector.parse import JSON, Parsed, Rejected, charge, parse_body
-from penstock.collector.refusals import Busy, NotJson, TooLarge, TooManyEvents
+from penstock.collector.parse import ACCEPTED, JSON, Parsed, Rejected, charge, parse_body
+from penstock.collector.refusals import Busy, NotJson, TooLarge, TooManyEvents, Unsupported
 from penstock.collector.shape import EventShape
 from penstock.collector.shipment import Arrival, Dispatch, Shipment
 from penstock.collector.topics import Topic
@@ -63,11 +63,12 @@ class Intake:
         client = self._keyring.client(headers)
         topic = client.topic(topic_name)
         client.admit()
+        content_type = self._content_type(headers)
         arrival = Arrival(topic, client.name, headers, address, _now())
         # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
         body = await self._bodies.read(headers, receive)
         try:
-            parsed = await self._parsed(body, headers.get(b"content-type", JSON), topic.shape)
+            parsed = await self._parsed(body, content_type, topic.shape)
         except TooManyEvents as error:
             client.count(error.events - 1)
             raise
@@ -87,6 +88,24 @@ class Intake:
         if counts.get("accepted") != len(results):
             self._count_reasons(results)
         return answer(results, counts, single=single)
+
+    def _content_type(self, headers: Headers) -> bytes:
+        """The content type that a request names, or JSON from an allowed origin.
+
+        A browser sends a body without a content type from any page to any server. With one that we understand it asks
+        first, so that CORS decides.
+        """
+        content_type = headers.get(b"content-type")
+        if content_type is not None:
+            return content_type
+        origins = self._settings.cors.origins if self._settings.cors else ()
+        if "*" in origins or headers.get(b"origin", b"").decode("latin-1") in origins:
+            return JSON
+        raise Unsupported(
+            "a content type is needed",
+            hint=f"send the header `content-type: {JSON.decode()}`",
+            headers={"accept-post": ACCEPTED},
+        )
 
     async def _parsed(self, body: bytes, content_type: bytes, shape: EventShape) -> Parsed:
         """Decode a body; a large one beside the event loop, since a close look at its events may take seconds."""

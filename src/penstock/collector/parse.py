@@ -17,6 +17,8 @@ JSON = b"application/json"
 _JSON = JSON.decode()
 _JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines")
 
+ACCEPTED = f"{_JSON}, {_JSON_LINES[0]}"
+
 _raw_items = msgspec.json.Decoder(list[msgspec.Raw])
 _raw_item = msgspec.json.Decoder(msgspec.Raw)
 _SPACE = b" \t\r\n"
@@ -61,7 +63,7 @@ def _parser_for(content_type: bytes) -> Callable[[bytes, EventShape, int], Parse
     raise Unsupported(
         f"content type {content_type.decode('latin-1')!r:.60} is not understood",
         hint=f"use {_JSON} or {_JSON_LINES[0]}, in UTF-8",
-        headers={"accept-post": f"{_JSON}, {_JSON_LINES[0]}"},
+        headers={"accept-post": ACCEPTED},
     )
 
 

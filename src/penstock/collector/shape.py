@@ -22,6 +22,7 @@ from penstock.errors import RecordInvalid
 from penstock.schemas.avro.misfit import Misfit, find_misfit
 from penstock.schemas.avro.model import Field, RecordType
 from penstock.schemas.from_json import parse_json, read_checked
+from penstock.schemas.to_json import json_default
 
 Event = Any
 """One event as msgspec decoded it: a Struct made for the schema, which no type can name beforehand."""
@@ -114,9 +115,10 @@ class EventShape:
             return (slot.attribute, kind | None, None)
         if not slot.field.has_default:
             return (slot.attribute, kind)
-        if isinstance(slot.field.default, list | dict):
-            return (slot.attribute, kind, msgspec.field(default_factory=partial(copy.deepcopy, slot.field.default)))
-        return (slot.attribute, kind, slot.field.default)
+        default = json_default(slot.field)
+        if isinstance(default, list | dict):
+            return (slot.attribute, kind, msgspec.field(default_factory=partial(copy.deepcopy, default)))
+        return (slot.attribute, kind, default)
 
     def _checked(self, event: Event) -> Event:
         """The event, if its fields of richer types fit."""
@@ -124,7 +126,7 @@ class EventShape:
             value = getattr(event, attribute)
             read, checked = read_checked(value, field.type)
             misfit = find_misfit(read, field.type, checked, field.name)
-            if misfit and not (field.has_default and value == field.default):
+            if misfit:
                 raise _invalid(misfit)
         return event
 

@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol
 
 from penstock.kafka.acknowledged import Delivery
 
+_PASSED_OVER = 2
+"""Ids underway that are put behind the others with each new one, so that the search for older ones stays short."""
+
 
 class EventKey(NamedTuple):
     """What makes two events the same: ids are the client's own affair, so another client's never count."""
@@ -71,16 +74,22 @@ class OwnWindow:
         return entry.delivery
 
     def remember(self, key: EventKey, delivery: Delivery) -> None:
-        """See `Window`; what is too old or too many is let go."""
+        """See `Window`; what is too old or too many is let go, but never while it is underway."""
         now = self._now()
         self._entries.pop(key, None)
         self._entries[key] = _Entry(delivery, now + self._seconds)
-        while len(self._entries) > self._most or self._oldest().is_over(now):
-            self._on_forget(self._entries.popitem(last=False)[0])
+        passed_over = 0
+        while passed_over < _PASSED_OVER and self._must_go(now):
+            oldest, entry = self._entries.popitem(last=False)
+            if entry.delivery.settled:
+                self._on_forget(oldest)
+            else:
+                self._entries[oldest] = entry
+                passed_over += 1
 
     def let_go(self, key: EventKey) -> None:
         """See `Window`."""
         self._entries.pop(key, None)
 
-    def _oldest(self) -> _Entry:
-        return next(iter(self._entries.values()))
+    def _must_go(self, now: float) -> bool:
+        return len(self._entries) > self._most or next(iter(self._entries.values())).is_over(now)

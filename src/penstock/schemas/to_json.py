@@ -7,6 +7,9 @@ import math
 from decimal import Decimal
 from uuid import UUID
 
+from penstock.schemas.avro.defaults import default_value
+from penstock.schemas.avro.model import Field
+
 
 def to_json(value: object) -> object:
     """The value with what JSON cannot express put into words: bytes, decimals, dates and numbers that are none."""
@@ -15,6 +18,12 @@ def to_json(value: object) -> object:
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
     return _leaf(value)
+
+
+def json_default(field: Field) -> object:
+    """A field's default as `from_json` reads it: a schema writes decimals as bytes, and dates as numbers."""
+    value = default_value(field)
+    return value if isinstance(value, Decimal) else to_json(value)
 
 
 def _leaf(value: object) -> object:

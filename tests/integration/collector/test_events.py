@@ -167,12 +167,13 @@ def test_an_event_larger_than_kafka_takes_is_rejected_as_too_large(served: Serve
     assert answer.json()["error"]["code"] == "record.too_large"
 
 
+_HEAD = b"POST /events HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+
+
 def test_a_body_that_does_not_arrive_is_not_waited_for_forever(served: Served) -> None:
     host, port = served.process.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), 30) as slow:
-        slow.sendall(
-            b"POST /events HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{"
-        )
+        slow.sendall(_HEAD + b"content-length: 10\r\n\r\n{")
         began = time.monotonic()
         assert slow.recv(1000).startswith(b"HTTP/1.1 408")
         assert time.monotonic() - began < 10
@@ -182,6 +183,6 @@ def test_a_client_that_leaves_in_the_middle_does_no_harm(served: Served) -> None
     host, port = served.process.url.removeprefix("http://").split(":")
     for _ in range(20):
         with socket.create_connection((host, int(port)), 30) as fickle:
-            fickle.sendall(b"POST /events HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{")
+            fickle.sendall(_HEAD + b"content-length: 1000\r\n\r\n{")
     assert served.process.post(EVENT).status_code == 200
     assert "Traceback" not in Path(served.process.log).read_text()

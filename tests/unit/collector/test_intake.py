@@ -11,11 +11,11 @@ from starlette.types import Message
 
 from penstock.collector.answers import Answer
 from penstock.collector.body import Headers
-from penstock.collector.config import CollectorSettings, KeySettings
+from penstock.collector.config import CollectorSettings, CorsSettings, KeySettings
 from penstock.collector.intake import Intake
 from penstock.collector.metrics import Metrics
 from penstock.collector.parse import Parsed, parse_body
-from penstock.collector.refusals import Busy, RateExceeded, Refusal, TooLarge
+from penstock.collector.refusals import Busy, RateExceeded, Refusal, TooLarge, Unsupported
 from penstock.collector.shared_window import SharedWindow
 from penstock.collector.topics import load_topics
 from penstock.collector.window import EventKey, OwnWindow, Window
@@ -24,6 +24,7 @@ from penstock.errors import BufferFull
 from penstock.kafka.acknowledged import AcknowledgedProducer
 
 AWAY = load_settings(env={}, options={"bootstrap": "127.0.0.1:9"}).settings
+JSON_TYPE = {b"content-type": b"application/json"}
 EVENT = {"Event_Type": "ListingView", "Event_Version": "1", "User_ID": "u-1"}
 KEY = EventKey("anonymous", "events", "a")
 
@@ -47,7 +48,7 @@ async def answered(intake: Intake, events: object, headers: Headers | None = Non
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    taking = asyncio.create_task(intake.take("events", headers or {}, "", receive))
+    taking = asyncio.create_task(intake.take("events", JSON_TYPE | (headers or {}), "", receive))
     while not taking.done():
         await asyncio.sleep(0.01)
         intake.tick()
@@ -123,3 +124,40 @@ async def test_the_event_loop_goes_on_while_a_large_body_is_looked_at(
     taker = intake(producer, OwnWindow(60, 10))
     assert (await answered(taker, [{**EVENT, "User_ID": 5}] * 2_000)).status == 422
     assert threads != [threading.main_thread()]
+
+
+@pytest.mark.parametrize(
+    ("origins", "origin", "is_taken"),
+    [
+        (None, None, False),
+        (None, b"https://evil.example", False),
+        (["https://shop.example"], b"https://evil.example", False),
+        (["https://shop.example"], None, False),
+        (["https://shop.example"], b"https://shop.example", True),
+        (["*"], b"https://any.example", True),
+    ],
+)
+async def test_a_body_without_a_content_type_needs_an_allowed_origin(
+    producer: AcknowledgedProducer, origins: list[str] | None, origin: bytes | None, is_taken: bool
+) -> None:
+    cors = CorsSettings(origins=origins) if origins else None
+    taker = intake(producer, OwnWindow(60, 10), cors=cors)
+    headers = {b"origin": origin} if origin else {}
+    body = json.dumps({**EVENT, "User_ID": 5}).encode()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    if is_taken:
+        assert (await taker.take("events", headers, "", receive)).status == 422
+        return
+    with pytest.raises(Unsupported, match="content type"):
+        await taker.take("events", headers, "", receive)
+
+
+@pytest.mark.parametrize("simple", [b"text/plain", b"application/x-www-form-urlencoded", b"multipart/form-data"])
+async def test_content_types_that_browsers_send_without_asking_are_refused(
+    producer: AcknowledgedProducer, simple: bytes
+) -> None:
+    with pytest.raises(Unsupported):
+        await answered(intake(producer, OwnWindow(60, 10)), EVENT, {b"content-type": simple})

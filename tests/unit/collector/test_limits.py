@@ -18,7 +18,7 @@ from penstock.config.listening import SERVER_OPTIONS
 
 AWAY = load_settings(env={}, options={"bootstrap": "127.0.0.1:9"}).settings
 HEALTH = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
-POST = b"POST /events HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nnope"
+POST = b"POST /events HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\nnope"
 CONNECTIONS = 3
 
 
@@ -133,7 +133,9 @@ async def test_a_head_that_is_too_large_is_answered_with_431_whether_it_ends_or_
 async def test_a_large_head_and_a_larger_body_are_taken(connect: Connect) -> None:
     connection = await connect()
     for _ in range(2):
-        head = b"POST /events HTTP/1.1\r\nhost: x\r\nx-large: %s\r\n" % (b"x" * (MAX_HEAD - 100))
+        head = b"POST /events HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nx-large: %s\r\n" % (
+            b"x" * (MAX_HEAD - 140)
+        )
         status, _, body = await connection.ask(head + b"content-length: 300000\r\n\r\n" + b"x" * 300_000)
         assert (status, body["error"]["code"]) == (400, "request.not_json")
 

@@ -155,3 +155,36 @@ def test_field_names_that_are_words_of_python_are_fine() -> None:
     shape = EventShape(record(*({"name": name, "type": "int"} for name in names)), key_field="class")
     event = dict.fromkeys(names, 1)
     assert finished(shape, event) == event
+
+
+@pytest.mark.parametrize(
+    ("avro_type", "default", "others"),
+    [(["int", "string"], 0, [False]), (["long", "string"], 1, [True]), (["boolean", "string"], False, [0])],
+)
+def test_a_value_that_equals_the_default_must_be_of_its_type(
+    avro_type: Any, default: object, others: list[object]
+) -> None:
+    shape = EventShape(record({"name": "x", "type": avro_type, "default": default}))
+    assert finished(shape, {}) == {"x": default}
+    for other in others:
+        with pytest.raises(RecordInvalid, match=r"^x"):
+            shape.decode(json.dumps({"x": other}).encode())
+
+
+@pytest.mark.parametrize(
+    ("avro_type", "default", "sent"),
+    [
+        ({"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}, "\u0004\u00e2", b"12.50"),
+        ([{"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}, "null"], "\u00ff", b"-0.01"),
+        ({"type": "array", "items": {"type": "bytes", "logicalType": "decimal", "precision": 5}}, ["\u0001"], b'["1"]'),
+        ({"type": "int", "logicalType": "date"}, 1, b'"1970-01-02"'),
+        ({"type": "long", "logicalType": "timestamp-millis"}, 0, b'"1970-01-01T00:00:00+00:00"'),
+        ("bytes", "\u00ff", '"\u00ff"'.encode()),
+        (["double", "null"], 1, b"1.0"),
+    ],
+)
+def test_a_default_is_sent_in_the_form_that_json_has(avro_type: Any, default: object, sent: bytes) -> None:
+    shape = EventShape(record({"name": "x", "type": avro_type, "default": default}))
+    text = shape.encode(shape.decode(b"{}"))
+    assert text == b'{"x":' + sent + b"}"
+    assert shape.encode(shape.decode(text)) == text

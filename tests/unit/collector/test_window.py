@@ -73,7 +73,7 @@ def test_an_id_is_not_forgotten_while_its_event_is_underway(clock: Clock) -> Non
 def test_no_more_ids_are_kept_than_agreed_and_the_oldest_go_first(clock: Clock) -> None:
     window = OwnWindow(60, 3, now=clock)
     for name in "abcd":
-        window.remember(key(name), a_delivery())
+        window.remember(key(name), done())
     assert window.find(key("a")) is None
     assert window.find(key("b")) is not None
     assert len(window._entries) == 3
@@ -91,8 +91,8 @@ def test_ids_past_their_time_do_not_stay_in_memory(clock: Clock) -> None:
 def test_ids_that_leave_are_told(clock: Clock) -> None:
     gone: list[EventKey] = []
     window = OwnWindow(60, 1, now=clock, on_forget=gone.append)
-    window.remember(key("a"), a_delivery())
-    window.remember(key("b"), a_delivery())
+    window.remember(key("a"), done())
+    window.remember(key("b"), done())
     assert gone == [key("a")]
 
 
@@ -104,3 +104,21 @@ def test_an_id_that_begins_anew_does_not_leave_with_its_past(clock: Clock) -> No
     assert window.find(key("a")) is None
     window.remember(key("b"), a_delivery())
     assert gone == []
+
+
+def test_an_id_underway_is_not_forgotten_however_many_follow(clock: Clock) -> None:
+    forgotten: list[EventKey] = []
+    window = OwnWindow(60, 3, now=clock, on_forget=forgotten.append)
+    underway = [a_delivery() for _ in range(5)]
+    for number, delivery in enumerate(underway):
+        window.remember(key(str(number)), delivery)
+    for number in range(20):
+        window.remember(key(f"done {number}"), done())
+    assert [window.find(key(str(number))) for number in range(5)] == underway
+    assert len(forgotten) > 10
+    assert not {key(str(number)) for number in range(5)} & set(forgotten)
+    for delivery in underway:
+        delivery.settle()
+    for number in range(20):
+        window.remember(key(f"later {number}"), done())
+    assert [window.find(key(str(number))) for number in range(5)] == [None] * 5
