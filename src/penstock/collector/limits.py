@@ -9,7 +9,7 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from penstock.collector.answers import RETRY_SECONDS, Answer, refusal
-from penstock.collector.one_write import OneWrite
+from penstock.collector.one_write import JoinedWrites, OneWrite
 from penstock.collector.refusals import Busy, HeadTooLarge, NotHttp, Refusal, TooSlow
 
 REFUSED = "penstock.refused"
@@ -21,6 +21,9 @@ HEAD_SECONDS = 30.0
 _SURELY_SMALL = 8 * 1024
 """Bytes that came at once and need no closer look; nearly all requests are of this kind."""
 
+_SLOWEST = 16 * 1024
+"""Bytes that a client reads at least between two looks; who reads less keeps a connection and memory for nothing."""
+
 _LATER = "come back later"
 _ALWAYS_SERVED = {b"/healthz", b"/readyz", b"/metrics"}
 
@@ -31,7 +34,8 @@ class LimitedRequests(OneWrite):
     """Serves `limit_concurrency` connections; more are refused in our words, but for questions about health.
 
     A head, and the rest of a body that was answered before it had arrived, may take between half of the time and all of
-    it: a timer of each connection looks twice in that time, so that requests cost none.
+    it: a timer of each connection looks twice in that time, so that requests cost none. It also ends the connections of
+    clients that do not read their answers.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as uvicorn makes its protocols
@@ -42,6 +46,8 @@ class LimitedRequests(OneWrite):
         self._counted = 0
         self._may_be_large = False
         self._seen: object | None = None
+        self._without_body = 0
+        self._unsent, self._sent = 0, 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         """Begin to watch over the connection."""
@@ -58,13 +64,27 @@ class LimitedRequests(OneWrite):
         """Take a piece of a request, unless the head that it belongs to grows too large."""
         if len(data) > _SURELY_SMALL:
             self._may_be_large = True
+        self._without_body += len(data)
         super().data_received(data)
         if self.headers is not self._whole_head:
             self._count(len(data))
+        elif self._without_body > MAX_HEAD and self._is_body_arriving():
+            self._refuse(_too_large())
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header of a head; those after a chunked body are left out, like what else stands between chunks."""
+        if self.headers is not self._whole_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of a body."""
+        self._without_body = 0
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         """A head is whole: its request is served, or refused before its body is looked at."""
         self._whole_head = self.headers
+        self._without_body = 0
         if not (self._may_be_large or self._came_too_many or len(self.tasks) >= self._most):
             super().on_headers_complete()
             return
@@ -102,14 +122,24 @@ class LimitedRequests(OneWrite):
 
     def _look(self) -> None:
         """End the connection if what was unfinished the last time still is."""
+        self._timer = self.loop.call_later(HEAD_SECONDS / 2, self._look)
+        if self._is_stuck():
+            self.transport.abort()  # `close` would wait until the client has read everything
+            return
         unfinished = self._unfinished()
         if unfinished is None or unfinished is not self._seen:
             self._seen = unfinished
-            self._timer = self.loop.call_later(HEAD_SECONDS / 2, self._look)
         elif unfinished is self.headers:
             self._refuse(TooSlow(f"the head did not arrive within {HEAD_SECONDS:g} seconds"))
         else:
             self.transport.close()
+
+    def _is_stuck(self) -> bool:
+        """Whether the client has read next to nothing since the last look of what waited for it then."""
+        transport = cast("JoinedWrites", self.transport)
+        before, sent = self._unsent, transport.sent() - self._sent
+        self._unsent, self._sent = transport.unsent(), transport.sent()
+        return before > 0 and sent < min(before, _SLOWEST)
 
     def _unfinished(self) -> object | None:
         """The head that is arriving, or the answered request whose body is; nothing while an answer is being made."""
@@ -119,7 +149,10 @@ class LimitedRequests(OneWrite):
             return self.headers
         if self._whole_head is None:
             return self  # it has said nothing yet
-        return self.cycle if getattr(self.cycle, "more_body", False) else None
+        return self.cycle if self._is_body_arriving() else None
+
+    def _is_body_arriving(self) -> bool:
+        return getattr(self.cycle, "more_body", False)
 
     def _refuse(self, error: Refusal) -> None:
         """Answer what is no whole request, but not in the place of an earlier one's answer; and close."""

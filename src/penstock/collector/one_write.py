@@ -23,6 +23,7 @@ class JoinedWrites:
         self._transport = transport
         self._loop = loop
         self._waiting: list[bytes] = []
+        self._written = 0
         self.is_closing = transport.is_closing  # asked with every answer, so not through __getattr__
 
     def write(self, data: bytes) -> None:
@@ -36,9 +37,19 @@ class JoinedWrites:
         self._flush()
         self._transport.close()
 
+    def unsent(self) -> int:
+        """The bytes that the kernel has not accepted, since the client does not read."""
+        return self._transport.get_write_buffer_size()
+
+    def sent(self) -> int:
+        """The bytes that the kernel has accepted since the connection was made."""
+        return self._written - self.unsent()
+
     def _flush(self) -> None:
         if self._waiting:
-            self._transport.write(b"".join(self._waiting))
+            together = b"".join(self._waiting)
+            self._written += len(together)
+            self._transport.write(together)
             self._waiting.clear()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - all else is the transport's own affair

@@ -181,3 +181,69 @@ async def test_a_connection_in_use_stays_open(connect: Connect) -> None:
 async def test_what_is_not_http_is_told_so_in_our_words(connect: Connect) -> None:
     status, _, body = await (await connect()).ask(b"hello\r\n\r\n")
     assert (status, body["error"]["code"]) == (400, "request.not_http")
+
+
+CHUNKED = b"POST /events HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("endless", [b"x-more: %s\r\n" % (b"y" * 8_000), b"y" * 8_000])
+async def test_the_trailers_of_a_chunked_body_are_limited(connect: Connect, endless: bytes) -> None:
+    connection = await connect()
+    await connection.send(CHUNKED + b"4\r\nnope\r\n0\r\nx-first: ")
+    sent = 0
+    with suppress(ConnectionError):
+        while sent < 50 * MAX_HEAD:
+            await connection.send(endless)
+            await asyncio.sleep(0)
+            sent += len(endless)
+    assert sent < 50 * MAX_HEAD
+
+
+async def test_trailers_are_no_headers(connect: Connect) -> None:
+    connection = await connect()
+    trailers = b"content-encoding: unknown\r\nx-forwarded-for: 10.0.0.1\r\n"
+    status, _, body = await connection.ask(CHUNKED + b"4\r\nnope\r\n0\r\n" + trailers + b"\r\n")
+    assert (status, body["error"]["code"]) == (400, "request.not_json")
+    assert (await connection.ask(HEALTH))[0] == 200
+
+
+async def test_a_body_in_small_chunks_is_taken(connect: Connect) -> None:
+    connection = await connect()
+    for _ in range(2):
+        await connection.send(CHUNKED)
+        for _ in range(100):
+            await connection.send(b"1;%s\r\nx\r\n" % (b"e" * 2_000))
+        status, _, body = await connection.ask(b"0\r\n\r\n")
+        assert (status, body["error"]["code"]) == (400, "request.not_json")
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_a_client_that_never_reads_is_disconnected(port: int) -> None:
+    description = b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n"
+    loop, deaf = asyncio.get_running_loop(), socket.socket()
+    with deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.setblocking(False)
+        await loop.sock_connect(deaf, ("127.0.0.1", port))
+        await asyncio.wait_for(_until_refused(loop, deaf, description * 1_000), 10)
+
+
+async def _until_refused(loop: asyncio.AbstractEventLoop, deaf: socket.socket, requests: bytes) -> None:
+    """Send and read nothing until the other side has ended the connection."""
+    with suppress(ConnectionError):
+        await loop.sock_sendall(deaf, requests)
+        while True:
+            await asyncio.sleep(0.1)
+            await loop.sock_sendall(deaf, b"GET")
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_a_client_that_reads_slowly_gets_its_answer(port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1_000)
+    writer.write(b"GET /openapi.json HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+    read = b""
+    while piece := await reader.read(1_000):
+        read += piece
+        await asyncio.sleep(0.02)
+    assert read.endswith(b"}")
+    writer.close()
