@@ -14,7 +14,7 @@ from penstock.connect.debezium import SIGNALS, Capture, is_postgres, other_setti
 from penstock.connect.facts import Finding, TableFacts, Wanted, clash_findings, findings
 from penstock.connect.patterns import from_regular_expressions, is_meant
 from penstock.connect.postgres import Postgres, Slot, TableName, connect
-from penstock.connect.server import ServerIdentity, identity_of, notice, refuse_other_server
+from penstock.connect.server import Here, ServerIdentity, identity_of, newest_changes, notice, refuse_other_server
 from penstock.connect.state import ConnectorState
 from penstock.errors import (
     ConnectorFailed,
@@ -94,9 +94,9 @@ def add_capture(
         tables, server = captured_tables(database, capture), server_of(database)
         wanted = postgres_settings(capture, database.address, settings, given, tables, server=str(server or ""))
         notes = check_database(database, tables, wanted)
-        restored = refuse_other_server(
-            settings, capture.name, wanted["topic.prefix"], _registered_for(client, capture.name), server
-        )
+        newest = newest_changes(settings, wanted["topic.prefix"])
+        here = Here(server, database.log_end())  # read after the topics: no change of this server is beyond it
+        restored = refuse_other_server(capture.name, newest, _registered_for(client, capture.name), here)
         if restored:
             notes.append(Finding(restored, f"penstock cdc verify {capture.name}", fatal=False))
         slot = database.slot(wanted["slot.name"]) if _differs(client, capture.name, wanted) else None

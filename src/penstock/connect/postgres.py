@@ -166,6 +166,11 @@ class Postgres:
         [(system, timeline)] = self._rows(_IDENTITY)
         return str(system), int(str(timeline), 16)
 
+    def log_end(self) -> int:
+        """The end of the server's log."""
+        [(end,)] = self._rows("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint")
+        return int(end)
+
     def server(self) -> ServerFacts:
         """What the server allows the user."""
         [row] = self._rows(_SERVER)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -14,6 +15,8 @@ from penstock.kafka.span import newest_span, read_span
 from penstock.kafka.topic_state import list_topics
 
 _LOOKED_AT: Final = 5
+# The source comes behind the row, and its text cannot be in a row: quotes in values are escaped there.
+_POSITION = re.compile(rb'"source":\{[^{}]*"lsn":(\d{1,19})[,}]')
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,14 @@ class ServerIdentity:
         """Read what `str` made; None for anything else."""
         system, _, timeline = text.partition("/")
         return cls(system, int(timeline)) if system.isdecimal() and timeline.isdecimal() else None
+
+
+@dataclass(frozen=True)
+class Here:
+    """The server that a database is on now, as far as its user may know, and the end of its log."""
+
+    server: ServerIdentity | None
+    end: int
 
 
 def identity_of(settings: Mapping[str, str]) -> ServerIdentity | None:
@@ -63,31 +74,56 @@ def notice(name: str, before: ServerIdentity | None, now: ServerIdentity | None)
     )
 
 
-def refuse_other_server(
-    settings: Settings, name: str, prefix: str, registered: ServerIdentity | None, now: ServerIdentity | None
-) -> str:
+@dataclass(frozen=True)
+class Newest:
+    """What the newest changes in a capture's topics say: the servers that they are from, and the furthest position."""
+
+    servers: tuple[ServerIdentity, ...] = ()
+    position: int = 0
+
+
+def refuse_other_server(name: str, newest: Newest, registered: ServerIdentity | None, now: Here) -> str:
     """Refuse to go on with topics of another server; a notice if only the timeline differs."""
-    known = [registered, *noted_in_topics(settings, prefix)]
-    others = [before for before in known if is_other(before, now)]
+    known = [registered, *newest.servers]
+    others = [before for before in known if is_other(before, now.server)]
     if others:
+        raise DatabaseUnfit(notice(name, others[0], now.server), hint=_way_out(name))
+    if newest.position > now.end:
         raise DatabaseUnfit(
-            notice(name, others[0], now),
-            hint="a new server needs a new snapshot into new tables: choose another NAME and other tables in the lake. "
-            f"To keep the name: `penstock cdc remove {name} --database URL`, delete the topics {prefix}.* and the "
-            "tables in the lake, then add again",
+            f"the changes in the topics of {name} have positions beyond the end of the server's log "
+            f"({newest.position:,}, it ends at {now.end:,}): the database was restored or moved, so that mirrors "
+            "ignore its changes",
+            hint=_way_out(name),
         )
-    return next((found for before in known if (found := notice(name, before, now))), "")
+    return next((found for before in known if (found := notice(name, before, now.server))), "")
 
 
-def noted_in_topics(settings: Settings, prefix: str) -> Iterator[ServerIdentity]:
-    """The servers from which the newest changes of a capture came, by the headers of its topics."""
+def _way_out(name: str) -> str:
+    return (
+        "a new server needs a new snapshot into new tables: choose another NAME and other tables in the lake. "
+        f"To keep the name: `penstock cdc remove {name} --database URL`, delete its topics and its tables in the "
+        "lake, then add again"
+    )
+
+
+def newest_changes(settings: Settings, prefix: str) -> Newest:
+    """Look at the newest changes in the topics of a capture's tables."""
+    table = re.compile(rf"{re.escape(prefix)}\..+\..+")
     with Admin(settings) as admin:
-        topics: Collection[str] = [each.name for each in list_topics(admin) if each.name.startswith(f"{prefix}.")]
+        topics = tuple(each.name for each in list_topics(admin) if table.fullmatch(each.name))
     if not topics:
-        return
-    found = set()
-    for record in read_span(settings, newest_span(settings, tuple(topics), _LOOKED_AT)):
-        for header, value in record.headers:
-            if header == SERVER_HEADER and value is not None:
-                found.add(value.decode(errors="replace"))
-    yield from (identity for text in sorted(found) if (identity := ServerIdentity.parse(text)))
+        return Newest()
+    servers, position = set(), 0
+    for record in read_span(settings, newest_span(settings, topics, _LOOKED_AT)):
+        servers |= {
+            value.decode(errors="replace") for header, value in record.headers if header == SERVER_HEADER and value
+        }
+        position = max(position, position_of(record.value or b""))
+    found = (ServerIdentity.parse(text) for text in sorted(servers))
+    return Newest(tuple(server for server in found if server), position)
+
+
+def position_of(value: bytes) -> int:
+    """The position of a change that is written as JSON; 0 for others, whose header has to do."""
+    found = _POSITION.search(value)
+    return int(found[1]) if found else 0
