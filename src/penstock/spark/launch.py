@@ -24,7 +24,6 @@ _SHELL = "pyspark-shell"
 _PROPERTIES_FILE = "--properties-file"
 _DRIVER_JAVA = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
 _EXECUTOR_JAVA = ("spark.executor.defaultJavaOptions", "spark.executor.extraJavaOptions")
-_EXECUTOR_ENVIRONMENT = "spark.executorEnv.JDK_JAVA_OPTIONS"
 
 
 def start_java(options: Mapping[str, str]) -> None:
@@ -53,17 +52,18 @@ def read_by_launcher(options: Mapping[str, str]) -> Iterator[str]:
         yield f"{_PROPERTIES_FILE} {shlex.quote(str(file))} --load-spark-defaults {given}"
 
 
-def launch_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options with secrets among the Java options of executors moved to the executors' environment."""
-    moved = dict(options)
+def refuse_secrets_of_executors(options: Mapping[str, str]) -> None:
+    """Raise UsageError for a secret among the Java options of executors.
+
+    A cluster starts executors with these options on their command lines. Java takes options from the environment too,
+    but repeats them in its log.
+    """
     for key in _EXECUTOR_JAVA:
-        words = shlex.split(options.get(key, ""))
-        hidden = [word for word in words if _is_secret(word)]
-        if hidden:
-            moved[key] = shlex.join(word for word in words if word not in hidden)
-            before = moved.get(_EXECUTOR_ENVIRONMENT, "")
-            moved[_EXECUTOR_ENVIRONMENT] = f"{before} {shlex.join(hidden)}".strip()
-    return moved
+        for name in (word.partition("=")[0] for word in shlex.split(options.get(key, "")) if _is_secret(word)):
+            raise UsageError(
+                f"{key}: every user of a worker's machine could read {name}",
+                hint="give executors the secret as spark.executorEnv.NAME, a variable of their environment",
+            )
 
 
 def _is_secret(word: str) -> bool:

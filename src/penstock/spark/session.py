@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from penstock.config.secrets import PassThrough
 from penstock.errors import QueryFailed
-from penstock.spark.launch import launch_options, start_java
+from penstock.spark.launch import refuse_secrets_of_executors, start_java
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _DELTA = "delta-spark"
@@ -127,7 +127,9 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
         **_FIXED,
         _JAVA_OPTIONS: _java_options(str(conf.get(_JAVA_OPTIONS, "")), is_local=is_local),
     }
-    return launch_options(options)
+    if not is_local:
+        refuse_secrets_of_executors(options)
+    return options
 
 
 def _quieten() -> None:

@@ -31,7 +31,10 @@ SECRET = "".join(secrets.choice("abcdef") for _ in range(24))
 CONF = {
     "spark.executor.memory": "512m",
     "spark.driver.host": "127.0.0.1",
-    "spark.executor.extraJavaOptions": f"{LIGHT} -Dmy.password={SECRET}",
+    "spark.executor.extraJavaOptions": LIGHT,
+    "spark.executorEnv.MY_PASSWORD": SECRET,
+    "spark.ssl.keyPassword": SECRET,
+    "spark.odd.value": SECRET,
     "spark.hadoop.my.token": SECRET,
     "spark.driver.extraJavaOptions": LIGHT,
 }
@@ -45,6 +48,12 @@ def start(directory: Path, role: str, *words: str) -> subprocess.Popen[bytes]:
     with (directory / f"{role}-{len(list(directory.glob('*.log')))}.log").open("wb") as log:
         command = [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", *words]
         return subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=directory)
+
+
+def written(directory: Path, marker: str) -> list[Path]:
+    """The logs of the cluster, and the files of its workers, that contain the marker."""
+    of_workers = (file for worker in ("one", "two") for file in (directory / worker).rglob("*") if file.is_file())
+    return [file for file in (*directory.glob("*.log"), *of_workers) if marker.encode() in file.read_bytes()]
 
 
 @pytest.fixture
@@ -108,5 +117,6 @@ def test_a_pipeline_runs_on_both_workers(
         )
     assert ran.returncode == 0, ran.stderr
     assert not shown
+    assert not written(tmp_path, SECRET), "in a log or a file of the workers"
     assert len(duckdb.read_parquet(f"{tmp_path}/lake/events/*.parquet")) == 100
     assert all(list((tmp_path / worker).glob("app-*/*")) for worker in ("one", "two"))

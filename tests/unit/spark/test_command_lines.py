@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.launch import launch_options, read_by_launcher
+from penstock.errors import UsageError
+from penstock.spark.launch import read_by_launcher
+from penstock.spark.session import session_options
 from tests.command_lines import watched_command_lines
 
 PROGRAM = """
@@ -67,9 +69,10 @@ def test_the_files_of_a_launch_are_private_and_removed(tmp_path: Path, monkeypat
     assert not list(tmp_path.iterdir())
 
 
-def test_secrets_among_the_java_options_of_executors_go_by_their_environment() -> None:
-    options = launch_options({"spark.executor.extraJavaOptions": "-XX:+UseSerialGC -Dmy.password='a b' -Dmy.size=3"})
-    assert options == {
-        "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -Dmy.size=3",
-        "spark.executorEnv.JDK_JAVA_OPTIONS": "'-Dmy.password=a b'",
-    }
+@pytest.mark.parametrize("option", ["-Dmy.password='a b'", "-Durl=jdbc:x://h/?password=hunter2"])
+def test_a_secret_among_the_java_options_of_executors_is_refused_on_a_cluster(option: str) -> None:
+    conf = {"spark.executor.extraJavaOptions": f"-XX:+UseSerialGC {option}"}
+    with pytest.raises(UsageError, match=r"every user of a worker's machine could read -D") as refused:
+        session_options([], conf, "spark://host:7077")
+    assert "hunter2" not in f"{refused.value} {refused.value.hint}"
+    assert session_options([], conf, "local[*]")["spark.executor.extraJavaOptions"] == f"-XX:+UseSerialGC {option}"
