@@ -20,7 +20,7 @@ from rich.text import Text
 
 import penstock.cli
 from penstock.cli.consume import _Viewer
-from penstock.cli.log_lines import logged
+from penstock.cli.log_lines import LastResort, logged
 from penstock.cli.output import Terminal, err, lines, out, show_error, show_json, show_json_line, show_table, text
 from penstock.config.printable import printable, printable_json, printable_lines
 from penstock.errors import ConfigError, PenstockError, Problem, UsageError
@@ -145,6 +145,14 @@ def test_log_lines_are_one_line_each(capsys: pytest.CaptureFixture[str]) -> None
     shown = capsys.readouterr().err
     assert is_safe(shown)
     assert len(shown.splitlines()) == 2
+
+
+def test_what_no_handler_takes_is_safe_too(capsys: pytest.CaptureFixture[str]) -> None:
+    record = logging.makeLogRecord({"msg": HOSTILE, "levelno": logging.WARNING})
+    LastResort(logging.WARNING).handle(record)
+    shown = capsys.readouterr().err
+    assert is_safe(shown)
+    assert "owned" in shown
 
 
 def test_consume_as_json_shows_no_control_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,14 @@ class _ToConsole(logging.Handler):
         self._console.print(f"{level} {text(record.getMessage())}", emoji=False)
 
 
+class LastResort(logging.Handler):
+    """Prints what no other handler takes, as Python does by itself, but safely for a terminal."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the message, with its traceback if there is one."""
+        err.out(self.format(record))
+
+
 @contextmanager
 def logged(console: Console = err) -> Iterator[None]:
     """Show warnings and errors while the block runs, and what actions log."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.lazy import LazyGroup
+from penstock.cli.log_lines import LastResort
 from penstock.cli.options import remember
 from penstock.cli.output import err, out, show_error
 from penstock.errors import PenstockError
@@ -48,6 +50,7 @@ def root(
 
 def main() -> None:
     """Run a command; Penstock's errors end in their text and exit code, never in a traceback."""
+    logging.lastResort = LastResort(logging.WARNING)
     try:
         app()
     except PenstockError as error:
