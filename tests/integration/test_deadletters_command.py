@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -15,10 +17,12 @@ from penstock.deadletters.replay import _NAME
 from penstock.errors import KafkaRefused
 from penstock.events.dead_letter import dead_letter_headers
 from penstock.events.record import ConsumerRecord
+from penstock.kafka.admin import Admin
+from penstock.kafka.configs import alter_topic_settings
 from penstock.kafka.heartbeat import Heartbeats
 from penstock.kafka.producer import Producer
 from penstock.kafka.span import find_span, read_span
-from penstock.kafka.topics import ensure_topic
+from penstock.kafka.topics import ensure_dead_letters, ensure_topic
 from penstock.kafka.transactions import Outgoing, TransactionalProducer
 from tests.conftest import RunCommand
 
@@ -162,6 +166,31 @@ def test_repaired_letters_are_replayed_from_a_file(
     assert [record.value for record in held(settings, topic)] == [b'{"id":"1"}']
     left = run_command("deadletters", "replay", "--letters", box, "--dry-run")
     assert left.lines[0] == f"1 letter would be sent to {topic}"
+
+
+def test_a_letter_goes_back_to_a_topic_that_takes_it_and_holds_up_no_other(
+    settings: Settings, topic: str, run_command: RunCommand
+) -> None:
+    box = f"{topic}.dead"
+    ensure_dead_letters(settings, box)
+    ensure_topic(settings, topic, partitions=1)
+    large = base64.b64encode(os.urandom(4_000_000))
+    options = {"message.max.bytes": 8_000_000}
+    with Producer(box, serializer=bytes, settings=settings, options=options) as producer:
+        for number, value in enumerate([b"1", large, b"2"]):
+            headers = dead_letter_headers(
+                [], code="x", message="", pipeline="p", failed_at=datetime.now(UTC), origin=f"{topic}/0/{number}"
+            )
+            producer.send(value, headers=headers)
+    words = ("deadletters", "replay", "--letters", box, "--yes")
+    first = run_command(*words)
+    assert (first.code, first.lines[-1]) == (1, "replayed 2 letters")
+    assert f"1 letter not replayed, larger than {topic} allows" in first.err
+    assert [record.value for record in held(settings, topic)] == [b"1", b"2"]
+    with Admin(settings) as admin:
+        alter_topic_settings(admin, topic, {"max.message.bytes": "8000000"})
+    assert run_command(*words).lines[-1] == "replayed 1 letter"
+    assert [record.value for record in held(settings, topic)] == [b"1", b"2", large]
 
 
 def test_letters_go_to_another_topic_that_has_to_be_there(

@@ -22,7 +22,7 @@ from penstock.deadletters.marks import read_marks
 from penstock.deadletters.replay import Letters, Order, Tally, plan_replay
 from penstock.deadletters.replay import replay as send_back
 from penstock.deadletters.targets import find_targets
-from penstock.errors import UsageError
+from penstock.errors import RecordTooLarge, UsageError
 
 app = typer.Typer(no_args_is_help=True, help="Dead letters: count and show what was refused, replay it after a fix.")
 
@@ -148,6 +148,12 @@ def replay(
         task = progress.add_task("sending", total=plan.total)
         done = send_back(chosen, order, lambda count: progress.advance(task, count))
     out.print(f"replayed {counted(done.total, 'letter')}")
+    if done.too_large:
+        names = ", ".join(sorted(done.too_large))
+        raise RecordTooLarge(
+            f"{counted(done.too_large.total(), 'letter')} not replayed, larger than {text(names)} allows",
+            hint="raise it, such as `penstock topics alter TOPIC --set max.message.bytes=20000000`, and replay again",
+        )
 
 
 def _meant(chosen: Settings, wanted: Wanted, boxes: list[str], file: Path | None) -> Letters:

@@ -13,22 +13,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
+from functools import cache, partial
 
 from penstock.config import Settings
 from penstock.deadletters.letter import DeadLetter
 from penstock.deadletters.marks import Marks, prepare_marks, read_marks
 from penstock.deadletters.targets import Targets
+from penstock.errors import RecordTooLarge
 from penstock.events.dead_letter import told_time
 from penstock.events.record import Origin
 from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import read_cluster
+from penstock.kafka.configs import record_limit
 from penstock.kafka.transactions import Outgoing, TransactionalProducer
 
 REPLAYED_FROM = "penstock.replayed_from"
 
 _NAME = "penstock.replay"
 _AT_ONCE = 500
+_BYTES_AT_ONCE = 16 * 1024 * 1024
+_RECORD_BYTES, _HEADER_BYTES = 128, 12
 
 Letters = Callable[[], Iterator[DeadLetter]]
 """The letters meant, read anew by each call."""
@@ -61,14 +65,16 @@ class Order:
 class Tally:
     """How many letters go, or went, to each topic, and how many were left out.
 
-    `before` counts those whose record was replayed before, `same` those whose record goes with another letter, and
-    `refused` those that name a topic which their pipeline is not known to read.
+    `before` counts those whose record was replayed before, `same` those whose record goes with another letter,
+    `refused` those that name a topic which their pipeline is not known to read, and `too_large` those that are larger
+    than their topic allows.
     """
 
     sent: Counter[str] = field(default_factory=Counter)
     before: int = 0
     same: int = 0
     refused: Counter[str] = field(default_factory=Counter)
+    too_large: Counter[str] = field(default_factory=Counter)
     records: set[Origin] = field(default_factory=set, repr=False)
 
     @property
@@ -90,20 +96,79 @@ def plan_replay(settings: Settings, order: Order) -> Tally:
 
 
 def replay(settings: Settings, order: Order, on_progress: Callable[[int], None]) -> Tally:
-    """Send the letters, some hundred in a transaction; what was committed before an error is sent and marked."""
+    """Send the letters, some hundred in a transaction; what was committed before an error is sent and marked.
+
+    Letters that may be too large for their topic come last and alone, so that they hold up no others.
+    """
     prepare_marks(settings)
-    tally = Tally()
-    with closing(TransactionalProducer(settings, _NAME)) as producer:
-        marks = read_marks(settings)
-        wanted = (letter for letter in order.letters() if _count(tally, letter, order, marks))
-        for letters in _some_at_a_time(wanted):
-            now = told_time(datetime.now(UTC))
-            with producer.transaction():
-                for letter in letters:
-                    producer.send(replayed(letter, order))
-                    producer.send(marks.next(letter, order.target(letter), now))
+    tally, large = Tally(), set[Origin]()
+    limit = cache(partial(record_limit, settings))
+
+    def small(letters: Iterable[DeadLetter]) -> Iterator[DeadLetter]:
+        for letter in letters:
+            if _size(letter) <= limit(order.target(letter)):
+                yield letter
+            else:
+                large.add(letter.place)
+
+    with closing(_Sender(settings)) as sender:
+        wanted = (letter for letter in order.letters() if _count(tally, letter, order, sender.marks))
+        for letters in _some_at_a_time(small(wanted)):
+            sender.send(letters, order)
             on_progress(len(letters))
+        for letter in order.letters() if large else ():
+            if letter.place in large:
+                _send_large(sender, letter, order, tally)
+                on_progress(1)
     return tally
+
+
+def _send_large(sender: _Sender, letter: DeadLetter, order: Order, tally: Tally) -> None:
+    """Send a letter that its topic takes only if it is small enough once compressed."""
+    if sender.marks.of(letter) is not None and not order.again:
+        tally.sent[order.target(letter)] -= 1
+        tally.before += 1
+        return
+    try:
+        sender.send([letter], order)
+    except RecordTooLarge:
+        tally.sent[order.target(letter)] -= 1
+        tally.too_large[order.target(letter)] += 1
+        # librdkafka's sequence numbers are out of order after a rejected record.
+        sender.reopen()
+
+
+class _Sender:
+    """Sends letters with their marks. `marks` were read after all earlier replays had lost the right to send."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._producer = TransactionalProducer(settings, _NAME)
+        self.marks = read_marks(settings)
+
+    def send(self, letters: list[DeadLetter], order: Order) -> None:
+        """Send letters in one transaction."""
+        now = told_time(datetime.now(UTC))
+        with self._producer.transaction():
+            for letter in letters:
+                self._producer.send(replayed(letter, order))
+                self._producer.send(self.marks.next(letter, order.target(letter), now))
+
+    def reopen(self) -> None:
+        """Begin again: a replay that began meanwhile loses the right to send, and what it sent is marked."""
+        self._producer.close()
+        self._producer = TransactionalProducer(self._settings, _NAME)
+        self.marks = read_marks(self._settings)
+
+    def close(self) -> None:
+        """Close the producer."""
+        self._producer.close()
+
+
+def _size(letter: DeadLetter) -> int:
+    """How many bytes a letter's record has before it is compressed, at most."""
+    headers = sum(len(name) + len(value or b"") + _HEADER_BYTES for name, value in letter.headers)
+    return len(letter.key or b"") + len(letter.value or b"") + headers + _RECORD_BYTES
 
 
 def replayed(letter: DeadLetter, order: Order) -> Outgoing:
@@ -140,6 +205,13 @@ def _count(tally: Tally, letter: DeadLetter, order: Order, marks: Marks) -> bool
 
 
 def _some_at_a_time(letters: Iterable[DeadLetter]) -> Iterator[list[DeadLetter]]:
-    left = iter(letters)
-    while some := list(islice(left, _AT_ONCE)):
+    some: list[DeadLetter] = []
+    size = 0
+    for letter in letters:
+        some.append(letter)
+        size += len(letter.value or b"")
+        if len(some) == _AT_ONCE or size > _BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
         yield some

@@ -17,11 +17,16 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from penstock.config import Settings
 from penstock.config.secrets import HIDDEN
 from penstock.errors import NotAuthorized
 from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import BrokerId
 from penstock.kafka.errors import Right
+
+_MAX_RECORD = "max.message.bytes"
+_MAX_RECORD_BYTES = 1_048_588
+"""What a topic allows unless somebody sets it."""
 
 _SHOWN_SECONDS = 5.0
 _PAUSE = 0.05
@@ -64,6 +69,15 @@ def topic_settings(admin: Admin, topic: str) -> list[Setting]:
         AdminClient.describe_configs, [resource], tried=f"reading the settings of topic '{topic}'", needs=needs
     )
     return _settings(found[resource])
+
+
+def record_limit(settings: Settings, topic: str) -> int:
+    """How many bytes a compressed record may have in a topic; Kafka's default where the settings may not be read."""
+    with Admin(settings) as admin, suppress(NotAuthorized):
+        for setting in topic_settings(admin, topic):
+            if setting.name == _MAX_RECORD and setting.value is not None:
+                return int(setting.value)
+    return _MAX_RECORD_BYTES
 
 
 def broker_settings(admin: Admin, brokers: Collection[BrokerId]) -> dict[BrokerId, list[Setting]]:

@@ -14,12 +14,16 @@ from penstock.errors import KafkaRefused, PenstockError
 from penstock.kafka.errors import Right, translate
 from penstock.kafka.outbox import LOGGER, HeaderPairs
 from penstock.kafka.producer_options import JAVA_PARTITIONER, ProducerOptions, librdkafka_options
+from penstock.kafka.topics import MAX_LETTER_BYTES
 from penstock.kafka.watch import ConnectionWatch
 
 _FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}  # noqa: SLF001 - librdkafka's own codes begin so
 _POLL_SECONDS = 0.05
 _DELIVERY_SECONDS = 30.0
 """Less than the minute after which a broker takes back a transaction."""
+
+_BATCH_BYTES = 64 * 1024
+"""A topic limits batches, not records: one that allows small records only would reject a large batch of them."""
 
 
 class Outgoing(NamedTuple):
@@ -43,9 +47,18 @@ class TransactionalProducer:
         self._timeout = settings.timeout
         self._user = str(settings.kafka.get("sasl.username", ""))
         self._watch = ConnectionWatch()
-        forced = {"acks": "all", "enable.idempotence": True, "transactional.id": name}
+        forced = {
+            "acks": "all",
+            "enable.idempotence": True,
+            "transactional.id": name,
+            # The topic decides how large a record may be.
+            "message.max.bytes": MAX_LETTER_BYTES,
+        }
         options = librdkafka_options(
-            settings, ProducerOptions(delivery_timeout=_DELIVERY_SECONDS), JAVA_PARTITIONER, forced
+            settings,
+            ProducerOptions(delivery_timeout=_DELIVERY_SECONDS, batch_bytes=_BATCH_BYTES),
+            JAVA_PARTITIONER,
+            forced,
         )
         with self._told("beginning"):
             self._handle = Handle({**options, "error_cb": self._watch, "logger": LOGGER})
@@ -78,7 +91,8 @@ class TransactionalProducer:
 
     def close(self) -> None:
         """Let the handle go; every transaction was committed or taken back before."""
-        with suppress(KafkaException):
+        # A SystemError is how an error of librdkafka's own threads comes out of `close`.
+        with suppress(KafkaException, SystemError):
             self._handle.close()
 
     @contextmanager

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import os
 import threading
 
 import pytest
 
 from penstock.errors import ConfigError, Problem, RecordInvalid
+from penstock.kafka.producer import Producer
 from penstock.pipelines.driver import Driver
 from tests.integration.conftest import CreateTopic, Fill
 from tests.pipeline_files import PipelineFiles, kafka_sink, kafka_source, sql
@@ -114,6 +118,29 @@ def test_a_value_on_which_java_fails_is_a_dead_letter(
     assert files.run(path) == {}
     assert [record.value for record in files.records(f"{topic}-out")] == [b'{"n":2,"price":1.25}']
     assert [letter.value for letter in files.records(f"{topic}.dead")] == bad
+
+
+def test_a_large_message_goes_where_the_topic_takes_it_and_is_a_dead_letter_elsewhere(
+    files: PipelineFiles, create_topic: CreateTopic
+) -> None:
+    topic, large = create_topic(max_message_bytes="20000000"), "20000000"
+    create_topic(name=f"{topic}-wide", max_message_bytes=large)
+    text = base64.b64encode(os.urandom(3_750_000)).decode()
+    values = [json.dumps({"n": number, "text": text if number == 1 else "x"}).encode() for number in range(3)]
+    with Producer(topic, serializer=bytes, settings=files.settings, options={"message.max.bytes": large}) as producer:
+        for value in values:
+            producer.send(value)
+    sinks = [kafka_sink(f"{topic}-{name}", format="json") for name in ("wide", "narrow")]
+    path = files.write(topic, source=kafka_source(topic, format="json", schema=NUMBERS), sinks=sinks)
+    assert files.run(path) == {}
+    wide, narrow = ({record.value for record in files.records(f"{topic}-{name}")} for name in ("wide", "narrow"))
+    assert sorted(map(len, wide)) == [18, 18, 5_000_017]
+    assert narrow == {b'{"n":0,"text":"x"}', b'{"n":2,"text":"x"}'}
+    (letter,) = files.records(f"{topic}.dead")
+    assert letter.value == values[1]
+    told = dict(letter.headers)
+    assert (told["penstock.error.code"], told["penstock.origin"]) == (b"record.too_large", f"{topic}/0/1".encode())
+    assert f"topic {topic}-narrow allows 1,048,588" in (told["penstock.error.message"] or b"").decode()
 
 
 def test_check_finds_the_mistakes_that_only_spark_and_the_cluster_know(

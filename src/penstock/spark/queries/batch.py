@@ -119,6 +119,8 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
 def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
     """Let the sink do the rest of its work, and keep what it gives back; the batch counts with that."""
     untaken = underway.rest() if underway.rest else {}
+    if untaken and path.failure_mode == "THROW":
+        raise next(iter(untaken.values()))
     if untaken:
         with spark_failures("reading refused messages again"):
             again = reduce(DataFrame.unionAll, map(underway.read_range, ranges_around(untaken)))

@@ -12,8 +12,10 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 from pyspark.sql.avro.functions import to_avro
 
 from penstock.config import Settings
-from penstock.errors import ConfigError, Problem, SchemaIncompatible
-from penstock.kafka.topics import ensure_topic
+from penstock.errors import ConfigError, PenstockError, Problem, RecordTooLarge, SchemaIncompatible
+from penstock.events.record import Offset, Origin, Partition, TopicName
+from penstock.kafka.configs import record_limit
+from penstock.kafka.topics import MAX_LETTER_BYTES, ensure_topic
 from penstock.schemas import IdWidth, Schema, connect_registry, subject_name
 from penstock.schemas.avro.model import RecordType, Type, UnionType, type_name
 from penstock.schemas.evolution import reasons_against
@@ -24,16 +26,23 @@ from penstock.spark.avro.types import schema_of_columns
 from penstock.spark.carrying import with_origin
 from penstock.spark.client_options import java_client_options
 from penstock.spark.decoding import KAFKA, origin_of, quoted, without_origin
+from penstock.spark.failures import spark_failures
 from penstock.spark.headers import HEADERS, ORIGIN, header, own_headers
 from penstock.spark.queries.position import Position
-from penstock.spark.sinks.sink import Batch
+from penstock.spark.sinks.sink import Batch, Rest
 
 _SENDING: Mapping[str, str] = {
     # Few large requests: at the end of a batch everything is sent at once, so nothing waits for these.
     "kafka.linger.ms": "50",
     "kafka.batch.size": str(512 * 1024),
     "kafka.compression.type": "lz4",
+    # The topic decides how large a record may be, not the client's own default of 1 MiB.
+    "kafka.max.request.size": str(MAX_LETTER_BYTES),
+    "kafka.buffer.memory": str(2 * MAX_LETTER_BYTES),
 }
+_RECORD_BYTES = 128
+_HEADER_BYTES = 12
+"""What Kafka writes around a record that is alone in its batch, and around each of its headers, at most."""
 
 TopicFormat = Literal["avro", "json"]
 
@@ -93,11 +102,52 @@ class KafkaSink:
         value = self._avro(columns) if self._target.format == "avro" else F.to_json(_struct(columns)).cast("binary")
         return [_key(columns, self._target.key).alias("key"), value.alias("value"), _headers(schema).alias("headers")]
 
-    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - all rows are written, whatever the batch
-        """As the protocol says: at least once."""
+    def write(self, formed: DataFrame, batch: Batch) -> Rest | None:  # noqa: ARG002 - all rows are written, whatever the batch
+        """As the protocol says: at least once. Rows that are larger than the topic allows are given back."""
+        try:
+            self._send(formed)
+        except RecordTooLarge:
+            # Only the brokers know how small a compressed record is, so sizes count once one was rejected.
+            limit = self._limit()
+            fits = _record_size() <= limit
+            self._send(formed.filter(fits))
+            too_large = self._too_large(formed.filter(~fits), limit)
+            return lambda: too_large
+        return None
+
+    def _send(self, formed: DataFrame) -> None:
         further = {name: str(value) for name, value in self._target.options.items()}
         options = {**_SENDING, **java_client_options(self._settings), **further, "topic": self._target.topic}
-        formed.write.format("kafka").mode("append").options(**options).save()
+        with spark_failures(f"writing to topic {self._target.topic}"):
+            formed.write.format("kafka").mode("append").options(**options).save()
+
+    def _limit(self) -> int:
+        """How many bytes a record may have: what the topic and the client allow."""
+        client = self._target.options.get("kafka.max.request.size", MAX_LETTER_BYTES)
+        return min(record_limit(self._settings, self._target.topic), int(str(client)))
+
+    def _too_large(self, formed: DataFrame, limit: int) -> dict[Origin, PenstockError]:
+        """The messages behind rows that the topic cannot take, each with its error."""
+        own = F.filter(F.col("headers"), lambda each: each.getField("key") == ORIGIN)
+        origin = F.try_element_at(own, F.lit(-1)).getField("value").cast("string")
+        with spark_failures(f"looking for records that are too large for {self._target.topic}"):
+            found = formed.select(origin.alias("origin"), _record_size().alias("size")).collect()
+        return {self._origin(row["origin"]): self._refusal(row["size"], limit) for row in found}
+
+    def _refusal(self, size: int, limit: int) -> RecordTooLarge:
+        return RecordTooLarge(
+            f"the record has {size:,} bytes, topic {self._target.topic} allows {limit:,}",
+            hint="raise max.message.bytes of the topic, or make rows smaller",
+        )
+
+    def _origin(self, text: str | None) -> Origin:
+        if text is None:
+            raise RecordTooLarge(
+                f"a row of many messages is too large for topic {self._target.topic}",
+                hint="raise max.message.bytes of the topic, or make rows smaller",
+            )
+        topic, partition, offset = text.rsplit("/", 2)
+        return Origin(TopicName(topic), Partition(int(partition)), Offset(int(offset)))
 
     def _avro(self, columns: T.StructType) -> Column:
         schema = self._schema(columns)
@@ -126,6 +176,21 @@ class KafkaSink:
                 hint="change the transform, or write to another topic",
                 reasons=reasons,
             )
+
+
+def _record_size() -> Column:
+    """How many bytes a record has before it is compressed, at most."""
+    key, value = (F.coalesce(F.octet_length(name), F.lit(0)) for name in ("key", "value"))
+    each = F.transform(
+        F.col("headers"),
+        lambda header: (
+            F.octet_length(header.getField("key"))
+            + F.coalesce(F.octet_length(header.getField("value")), F.lit(0))
+            + _HEADER_BYTES
+        ),
+    )
+    headers = F.aggregate(F.coalesce(each, F.array().cast("array<int>")), F.lit(0), lambda left, right: left + right)
+    return key + value + headers + _RECORD_BYTES
 
 
 def _key(columns: T.StructType, name: str | None) -> Column:
