@@ -17,7 +17,7 @@ from penstock.local.ports import free_port_settings
 from penstock.local.secure.users import settings_file
 from penstock.local.stack import Stack, StackOptions
 from tests.cdc_fixtures import capturing, make_database  # noqa: F401 - found here by pytest
-from tests.s3_fixtures import object_store, s3_lake  # noqa: F401 - found here by pytest
+from tests.s3_fixtures import object_store, s3_buckets, s3_data, s3_lake  # noqa: F401 - found here by pytest
 from tests.spark_fixtures import spark  # noqa: F401 - found here by pytest
 
 TURNS = ("faults", "fuzz", "integration", "docs", "unit")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyarrow import fs
@@ -21,9 +22,21 @@ _START_SECONDS = 60
 
 
 @pytest.fixture(scope="session")
-def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PassThrough]:
+def s3_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the store."""
+    return tmp_path_factory.mktemp("s3")
+
+
+@pytest.fixture(scope="session")
+def s3_buckets(s3_data: Path) -> Path:
+    """Where the store keeps its objects as files, by bucket and key."""
+    return s3_data / "s3" / "buckets"
+
+
+@pytest.fixture(scope="session")
+def object_store(s3_data: Path) -> Iterator[PassThrough]:
     """The setting `s3` of a running store."""
-    chosen = load_settings(env={}, options={"data": str(tmp_path_factory.mktemp("s3"))}).settings
+    chosen = load_settings(env={}, options={"data": str(s3_data)}).settings
     site = survey(StackOptions(s3=True), chosen.model_copy(update={"ports": free_port_settings()}))
     site.jars.fetch(s3.FILES)
     (part,) = s3.parts(site)
