@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -61,9 +60,19 @@ def list_letters(
     found = read_letters(chosen, find_letters(chosen, topics, wanted), wanted)
     groups, newest = count_letters(found, lambda letter: marks.of(letter) is not None, limit)
     if as_json:
-        show_json({"counts": [asdict(group) for group in groups], "newest": [letter_json(each) for each in newest]})
+        show_json({"counts": list(map(_group_json, groups)), "newest": [letter_json(each) for each in newest]})
     elif groups:
-        columns = ("letters in", "pipeline", "error", "meant for", right("count"), right("replayed"), "first", "last")
+        columns = (
+            "topic",
+            "pipeline",
+            "error",
+            "meant for",
+            right("letters"),
+            right("records"),
+            right("replayed"),
+            "first",
+            "last",
+        )
         show_table(columns, map(_group_row, groups))
         if newest:
             show_table(("refused", "letter", "origin", "error", "message"), map(letter_row, newest))
@@ -74,7 +83,12 @@ def list_letters(
 
 def _group_row(group: Group) -> tuple[object, ...]:
     names = (group.letters, group.pipeline, group.code, group.topic)
-    return *map(text, names), f"{group.count:,}", f"{group.replayed:,}", text(group.first), text(group.last)
+    numbers = (f"{number:,}" for number in (group.count, group.records, group.replayed))
+    return *map(text, names), *numbers, text(group.first), text(group.last)
+
+
+def _group_json(group: Group) -> dict[str, object]:
+    return {name: value for name, value in vars(group).items() if name != "seen"}
 
 
 @app.command()

@@ -1,9 +1,9 @@
-"""How many dead letters there are, of which pipeline, for which reason, from when to when."""
+"""How many dead letters and records there are, of which pipeline, for which reason, from when to when."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from penstock.deadletters.letter import DeadLetter
@@ -11,20 +11,25 @@ from penstock.deadletters.letter import DeadLetter
 
 @dataclass
 class Group:
-    """Letters that have the same pipeline, code and origin."""
+    """Letters that have the same pipeline, code and topic of origin; several letters may be of one record."""
 
     letters: str
     pipeline: str
     code: str
     topic: str
     count: int = 0
+    records: int = 0
     replayed: int = 0
     first: str = ""
     last: str = ""
+    seen: set[int] = field(default_factory=set, repr=False)
+    """Hashes of the records, which take less memory."""
 
     def take(self, letter: DeadLetter, *, replayed: bool) -> None:
         """Count one more."""
         self.count += 1
+        self.seen.add(hash(letter.record))
+        self.records = len(self.seen)
         self.replayed += replayed
         self.first = min(self.first or letter.failed_at, letter.failed_at)
         self.last = max(self.last, letter.failed_at)

@@ -85,11 +85,13 @@ def find_start(
     saved = saved or landed
     with Admin(source.settings) as admin:
         partitions = find_partitions(admin, source.topics)
+        first = first_offsets(admin, partitions)
         now = ClusterNow(
-            first=first_offsets(admin, partitions),
+            first=first,
             end=end_offsets(admin, partitions),
             fresh=_fresh(admin, source.start, partitions),
             topic_ids=topic_ids(admin, {partition.topic for partition in partitions}),
+            later=_found_later(source, first),
         )
         if saved is None and group is not None and (committed := committed_offsets(admin, group, partitions)):
             known = {topic: now.topic_ids[topic] for topic in {partition.topic for partition in committed}}
@@ -113,6 +115,13 @@ def current_ids(admin: Admin, known: Position, places: Iterable[PartitionId]) ->
             hint="the next start tells what was lost, and goes on if on_data_loss says so",
         )
     return now
+
+
+def _found_later(source: KafkaSource, first: Offsets) -> Offsets:
+    """Where topics begin that a pattern has found since the last start: `latest` is the end at the first start only."""
+    if source.start != "latest":
+        return {}
+    return {partition: offset for partition, offset in first.items() if partition.topic not in source.topics}
 
 
 def _fresh(admin: Admin, start: Moment, partitions: list[PartitionId]) -> Offsets:

@@ -111,6 +111,13 @@ def test_letters_are_counted_by_reason_with_their_first_and_last_time() -> None:
     assert [each.place.offset for each in newest] == [3, 1]
 
 
+def test_letters_of_one_record_count_as_one_record() -> None:
+    letters = [letter(1), letter(1), letter(2)]
+    letters += [replace(each, origin=Origin(each.origin.topic, Partition(-1), Offset(-1))) for each in letters[1:]]
+    [group], _ = count_letters(letters, lambda _: False, newest=0)
+    assert (group.count, group.records) == (5, 4), "what the collector rejected never was a record of a topic"
+
+
 @pytest.mark.parametrize("text", ["", "events", "events/0", "events/x/1", "/0/1", "events/0/1/2"])
 def test_a_place_has_three_parts(text: str) -> None:
     assert parse_place(text) is None

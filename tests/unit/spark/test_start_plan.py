@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from penstock.errors import DataLost
@@ -41,6 +43,12 @@ def test_a_new_topic_begins_at_the_configured_start() -> None:
     saved = Position({}, {TopicName("others"): "id"})
     plan = plan_start(saved, now(offsets(0), offsets(10), fresh=offsets(10)))
     assert plan.position.offsets == offsets(10)
+
+
+def test_a_topic_that_a_pattern_has_found_since_is_read_from_its_first_record() -> None:
+    found = replace(now(offsets(2), offsets(10), fresh=offsets(10)), later=offsets(2))
+    assert plan_start(Position({}, {TopicName("others"): "id"}), found).position.offsets == offsets(2)
+    assert plan_start(None, found).position.offsets == offsets(10)
 
 
 def test_records_that_retention_removed_are_named() -> None:

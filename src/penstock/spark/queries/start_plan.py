@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.errors import DataLost
 from penstock.events.record import Offset, TopicName
@@ -13,12 +13,16 @@ from penstock.spark.queries.position import NOWHERE, Position, same_topics, with
 
 @dataclass(frozen=True)
 class ClusterNow:
-    """The partitions of the source: where they begin and end, where the configured start falls, and the topics' ids."""
+    """The partitions of the source: where they begin and end, where the configured start falls, and the topics' ids.
+
+    `later` has other starts, for topics that the query does not know although it has run before.
+    """
 
     first: Offsets
     end: Offsets
     fresh: Offsets
     topic_ids: Mapping[TopicName, str]
+    later: Offsets = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,10 @@ def _begin(
     partition: PartitionId, saved: Position | None, now: ClusterNow, in_sink: Offsets
 ) -> tuple[Offset, Loss | None]:
     topic, first, end = partition.topic, now.first[partition], now.end[partition]
-    if saved is None or topic not in saved.topic_ids:
+    if saved is None:
         return now.fresh[partition], None
+    if topic not in saved.topic_ids:
+        return now.later.get(partition, now.fresh[partition]), None
     if saved.topic_ids[topic] != now.topic_ids[topic]:
         return first, Loss(partition, "the topic was deleted and made anew")
     offset = saved.offsets.get(partition, first)
