@@ -22,10 +22,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pip._internal.models.index import PyPI
-from pip._vendor.packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
+from pip._vendor.packaging.utils import canonicalize_name, parse_wheel_filename
 
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "constraints.txt"
+DATAHUB = ROOT / "tests/integration/datahub/requirements.txt"
+"""What the tests with DataHub's package need beside that: its versions are written by hand, its hashes here."""
+
+DATAHUB_HEADER = "# DataHub Actions and what it needs beside constraints.txt, for tests/datahub_package.py.\n"
 HEADER = "# Written by scripts/lock_packages.py: every package with the hashes of its files.\n"
 PYTHONS = ("py3", "py2.py3", *(f"cp3{minor}" for minor in range(11, 15)))
 PLATFORMS = re.compile(r"any|manylinux.*_(x86_64|aarch64)|macosx.*")
@@ -42,6 +46,8 @@ def main() -> None:
     """Resolve, look up the hashes, and write the file."""
     releases = resolved(_PIN.findall(FILE.read_text(encoding="utf-8")))
     FILE.write_text(HEADER + "".join(map(locked, releases)), encoding="utf-8")
+    datahub = _PIN.findall(DATAHUB.read_text(encoding="utf-8"))
+    DATAHUB.write_text(DATAHUB_HEADER + "".join(map(locked, datahub)), encoding="utf-8")
 
 
 def resolved(pins: Sequence[Release]) -> list[Release]:
@@ -79,7 +85,7 @@ def hashes_of(name: str, version: str) -> set[str]:
             fits = any(_fits(tag.interpreter, tag.abi, tag.platform) for tag in tags)
             if str(of_version) == version and fits:
                 wheels.add(found)
-        elif file.endswith(".tar.gz") and str(parse_sdist_filename(file)[1]) == version:
+        elif file.endswith(".tar.gz") and file.removesuffix(".tar.gz").endswith(f"-{version}"):
             sources.add(found)
     return wheels or sources
 

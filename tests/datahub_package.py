@@ -39,6 +39,15 @@ def _install(folder: Path) -> None:
     """Install beside the folder, then rename: a folder that exists is complete."""
     partial = folder.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--require-hashes",
+    ]
     subprocess.run([*pip, "--target", str(partial), "-r", str(REQUIREMENTS)], check=True, timeout=_INSTALL_SECONDS)
     partial.rename(folder)
