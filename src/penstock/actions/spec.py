@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, 
 
 from penstock.actions.source_spec import KafkaSource, Part
 from penstock.config.fields import Seconds, Size, Topic
+from penstock.config.secrets import Section
 
 FailureMode = Literal["CONTINUE", "THROW"]
 Ordering = Literal["key", "partition", "none"]
@@ -80,9 +81,7 @@ class PipelineSpec(Part):
     filters: list[dict[str, Any]] | None = None
     transform: Annotated[list[Plugin], BeforeValidator(lambda value: value or [])] = Field(default_factory=list)
     action: Plugin
-    datahub: dict[str, Any] | None = Field(
-        None, description="DataHub's own server, for `ctx.graph` of classes written for it"
-    )
+    datahub: Section | None = Field(None, description="DataHub's server, for `ctx.graph` of classes written for it")
     options: Annotated[Options, BeforeValidator(_or_empty)] = Field(default_factory=Options, validate_default=True)
 
     @field_validator("options")

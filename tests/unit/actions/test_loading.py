@@ -283,3 +283,6 @@ def test_dead_letters_are_not_sent_to_a_topic_that_is_read(tmp_path: Path, name:
 def test_no_secret_of_a_file_is_shown(tmp_path: Path) -> None:
     spec = load(tmp_path, EVERY_DATAHUB_KEY)
     assert "user:secret" not in repr(spec.source)
+    secret = "datahub: {server: 'http://g', token: geheim, extra_headers: {Authorization: Basic geheim}}"
+    shown = repr(load(tmp_path, f"{SMALL}{secret}"))
+    assert ("http://g" in shown, "geheim" in shown) == (True, False)
