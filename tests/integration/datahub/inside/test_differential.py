@@ -21,9 +21,11 @@ from datahub.metadata.schema_classes import MetadataChangeLogClass
 
 from penstock import Producer
 from penstock.config import Settings
+from penstock.events.record import GroupName, Offset, Partition, TopicName
+from penstock.kafka.admin import Admin
+from penstock.kafka.offsets import PartitionId, committed_offsets
 from tests.integration.datahub.inside.configurations import ACTIONS, ENDING, FILTERS, MODULE, STEPS
 from tests.metadata_events import PLATFORM_EVENT, change_log, entity_change, platform_event
-from tests.running_pipeline import committed
 
 EVENTS = 60
 PATIENT = {"auto.offset.reset": "earliest", "session.timeout.ms": 60_000, "max.poll.interval.ms": 120_000}
@@ -117,10 +119,11 @@ class Bench:
     def name(self, program: str, number: int) -> str:
         return f"{program}-{number}-{self.topics['pe'][-8:]}"
 
-    def ends(self, program: str, number: int, routes: Sequence[str]) -> list[int]:
+    def ends(self, admin: Admin, program: str, number: int, routes: Sequence[str]) -> list[int]:
         """How far the group came in each of its topics."""
-        name = self.name(program, number)
-        return [committed(self.settings, name, self.topics[route]) or 0 for route in routes]
+        places = [PartitionId(TopicName(self.topics[route]), Partition(0)) for route in routes]
+        found = committed_offsets(admin, GroupName(self.name(program, number)), places)
+        return [found.get(place, Offset(0)) for place in places]
 
     def calls(self, program: str, number: int) -> dict[str, list[Any]]:
         """What the action was called with, topic by topic."""
@@ -186,16 +189,16 @@ def test_the_same_files_do_the_same_in_both(bench: Bench) -> None:
     assert len(given) + len(ENDING) == 50
     running = {program: bench.start(program, enumerate(given), ROUTES) for program in PROGRAMS}
 
-    def ends() -> list[list[int]]:
-        return [bench.ends(program, number, ROUTES) for program in PROGRAMS for number in range(len(given))]
-
-    give_up, all_read = time.monotonic() + 400, [[EVENTS] * len(ROUTES)] * len(given) * len(PROGRAMS)
-    while ends() != all_read and time.monotonic() < give_up:
-        time.sleep(0.5)
+    waited = [(program, number) for program in PROGRAMS for number in range(len(given))]
+    give_up = time.monotonic() + 400
+    with Admin(bench.settings) as admin:
+        while waited and time.monotonic() < give_up:
+            time.sleep(1)
+            waited = [each for each in waited if bench.ends(admin, *each, ROUTES) != [EVENTS] * len(ROUTES)]
     for process in running.values():
         process.send_signal(signal.SIGTERM)
     codes = {program: process.wait(60) for program, process in running.items()}
-    assert ends() == all_read, (bench.home / "log").read_text()[-5000:]
+    assert waited == [], (bench.home / "log").read_text()[-5000:]
     assert codes == {"datahub": 0, "penstock": 0}
     found = differences(bench, range(len(given)))
     assert found == [], "\n".join(str(each)[:2000] for each in found)
@@ -207,8 +210,9 @@ def test_files_that_throw_end_at_the_same_event_with_the_same_exit_code(bench: B
     running = {program: bench.start(program, zip(numbers, ENDING, strict=True), ["pe"]) for program in PROGRAMS}
     codes = {program: process.wait(200) for program, process in running.items()}
     assert codes == {"datahub": 1, "penstock": 1}, (bench.home / "log").read_text()[-5000:]
-    for program in PROGRAMS:
-        assert [bench.ends(program, number, ["pe"]) for number in numbers] == [[10], [12], [3]]
+    with Admin(bench.settings) as admin:
+        for program in PROGRAMS:
+            assert [bench.ends(admin, program, number, ["pe"]) for number in numbers] == [[10], [12], [3]]
     assert differences(bench, numbers) == []
 
 
