@@ -59,7 +59,7 @@ def _add(table: Path, number: int, kind: str | None) -> dict[str, Any]:
     stats = {"numRecords": 1, "minValues": {"id": number}, "maxValues": {"id": number}, "nullCount": {"id": 0}}
     return {
         "add": {
-            "path": _uri(path),
+            "path": uri(path),
             "partitionValues": {"kind": kind or None},
             "size": file.stat().st_size,
             "modificationTime": time.time_ns() // 1_000_000,
@@ -69,7 +69,7 @@ def _add(table: Path, number: int, kind: str | None) -> dict[str, Any]:
     }
 
 
-def _uri(path: str) -> str:
+def uri(path: str) -> str:
     """As java.net.URI writes a path: unlike `quote`, it keeps `~`, other marks, and letters that are not ASCII."""
     plain = "-_.!~*'()&=+$,/;@"
     return "".join(
