@@ -17,7 +17,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockError, QueryInterrupted, TakenOver
@@ -139,6 +139,8 @@ def drive(world: World, actor: Actor, batches: int, *, is_last: bool = False) ->
         except TakenOver:
             return None
         except QueryInterrupted:
+            if is_last:
+                raise
             actor.stop_before("restart")
 
 
@@ -261,9 +263,32 @@ def assert_none_twice(rows: Rows) -> None:
     assert len(rows) == len(set(rows)), sorted(number for number in rows if rows.count(number) > 1)
 
 
+def go(actor: int, *kinds: str) -> list[tuple[str, Any]]:
+    return [("go", (actor, kind)) for kind in kinds]
+
+
+OVERTAKEN = [
+    *go(0, "create", "list"),
+    *go(1, "create", "write", "write", "write"),
+    *go(0, "remove", "remove"),
+    *go(1, "move"),
+]
+"""A driver stops right after its claim, and removes what is staged while its successor writes a batch."""
+
+TAKEN_FOR_DEAD = [
+    *go(0, "create", "write", "write", "list"),
+    *go(1, "create"),
+    *go(0, "create", "move"),
+    *go(1, "move"),
+]
+"""A driver stops before it adds its batch to the ledger, and goes on once its successor has claimed the table."""
+
+
 @pytest.mark.timeout(600)
 @fuzz(40, 10_000)
 @given(HAPPENINGS, st.integers(0, 2**16))
+@example(OVERTAKEN, 1)
+@example(TAKEN_FOR_DEAD, 1)
 def test_each_record_is_in_the_table_once_whoever_dies_or_overtakes(events: list[tuple[str, Any]], seed: int) -> None:
     with TemporaryDirectory() as directory, no_spark():
         world = World(Path(directory), seed)
