@@ -8,6 +8,7 @@ from functools import partial
 
 from penstock.errors import RecordInvalid, RecordUndecodable, RegistryRefused, SchemaNotFound, Transient
 from penstock.schemas.avro.binary import reader, writer
+from penstock.schemas.avro.emit import to_json
 from penstock.schemas.avro.model import Primitive, Type
 from penstock.schemas.registry.protocol import RegisteredSchema, SchemaRegistry
 from penstock.schemas.schema import Schema
@@ -114,8 +115,9 @@ class AvroCodec:
     def _decoder(self, schema: Schema, width: IdWidth) -> Decode:
         if _is_raw(schema.type, width):
             return lambda data: data[width.body :]
-        wanted = self._reader if self._reader and self._reader.fingerprint != schema.fingerprint else None
-        return reader(schema.type, width.body, wanted.type if wanted else None)
+        # Not by fingerprint, which says nothing of logical types.
+        wanted = self._reader.type if self._reader and to_json(self._reader.type) != to_json(schema.type) else None
+        return reader(schema.type, width.body, wanted)
 
 
 def _is_raw(avro_type: Type, width: IdWidth) -> bool:

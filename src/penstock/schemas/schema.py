@@ -15,7 +15,6 @@ from penstock.errors import SchemaSyntaxError
 from penstock.schemas.avro.emit import to_json
 from penstock.schemas.avro.model import NamedType, Type
 from penstock.schemas.avro.parse import ParsedSchema, parse_schema, syntax_error
-from penstock.schemas.avro.prepared import prepare
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Schema:
     @property
     def parsed(self) -> Any:  # noqa: ANN401 - fastavro's schemas are strings, lists and dicts
         """The schema as fastavro parsed it, with every type it refers to inside."""
-        return prepare(self.type).node
+        return fastavro.parse_schema(to_json(self.type))
 
     @property
     def name(self) -> str | None:

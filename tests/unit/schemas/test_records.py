@@ -8,9 +8,10 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+import fastavro
 import pytest
 
-from penstock.errors import RecordInvalid
+from penstock.errors import RecordInvalid, RecordUndecodable
 from penstock.schemas import AvroCodec, MemoryRegistry, Schema
 
 ITEM = {
@@ -190,3 +191,58 @@ def test_a_value_that_holds_itself_or_goes_too_deep_is_refused() -> None:
 
 def test_a_long_value_is_cut_in_messages() -> None:
     assert len(refusal(record(n="int"), {"n": "x" * 10_000}).message) < 100
+
+
+DECIMALS = [
+    logical("bytes", "decimal", precision=5, scale=2),
+    logical("fixed", "decimal", name="D", size=3, precision=5, scale=2),
+]
+
+
+@pytest.mark.parametrize("node", DECIMALS)
+@pytest.mark.parametrize(
+    "value", ["-0.00", "-0", "0.00", "-0.01", "-1.28", "1.28", "-999.99", "999.99", "1E+2", "0E+1"]
+)
+def test_decimals_come_back_as_they_were(node: Any, value: str) -> None:
+    found = round_trip(record(d=node), {"d": Decimal(value)})["d"]
+    assert found == Decimal(value)
+    assert found.as_tuple().exponent == -2
+
+
+@pytest.mark.parametrize("node", DECIMALS)
+def test_a_decimal_with_more_digits_than_its_type_is_refused_when_read(node: Any) -> None:
+    codec = AvroCodec(MemoryRegistry())
+    codec.encoder("subject", Schema.from_text(json.dumps(record(d=node))))
+    body = (1_000_00).to_bytes(3, "big")
+    message = bytes(4) + b"\1" + (body if node["type"] == "fixed" else b"\6" + body)
+    with pytest.raises(RecordUndecodable, match=r"d at byte .: a decimal has more than 5 digits"):
+        codec.decode(message)
+
+
+def test_a_decimal_of_a_million_bytes_is_refused_at_once() -> None:
+    codec = AvroCodec(MemoryRegistry())
+    codec.encoder("subject", Schema.from_text(json.dumps(DECIMALS[0])))
+    with pytest.raises(RecordUndecodable, match="more than 5 digits"):
+        codec.decode(bytes(4) + b"\1" + b"\x80\x89\x7a" + b"\x7f" * 1_000_000)
+
+
+INNER = {
+    "record": {
+        "type": "record",
+        "name": "Inner",
+        "namespace": "",
+        "fields": [{"name": "next", "type": ["null", "Inner"]}],
+    },
+    "enum": {"type": "enum", "name": "Inner", "namespace": "", "symbols": ["A"]},
+    "fixed": {"type": "fixed", "name": "Inner", "namespace": "", "size": 1},
+}
+
+
+@pytest.mark.parametrize(("kind", "value"), [("record", {"next": {"next": None}}), ("enum", "A"), ("fixed", b"x")])
+def test_a_type_of_the_null_namespace_may_stand_inside_a_namespace(kind: str, value: Any) -> None:
+    node = {"type": "record", "name": "Outer", "namespace": "a.b", "fields": [{"name": "inner", "type": INNER[kind]}]}
+    schema = Schema.from_text(json.dumps(node))
+    assert round_trip(node, {"inner": value}) == {"inner": value}
+    canonical = fastavro.schema.to_parsing_canonical_form(node)
+    assert schema.fingerprint == fastavro.schema.fingerprint(canonical, "MD5")
+    assert '"Inner"' in canonical

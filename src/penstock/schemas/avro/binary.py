@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from io import BytesIO
 
@@ -14,10 +13,10 @@ from penstock.schemas.avro.fast import READ_FAILURES, READ_OPTIONS, read_data
 from penstock.schemas.avro.fits import Fits, count_values
 from penstock.schemas.avro.misfit import find_misfit, too_deep
 from penstock.schemas.avro.misreading import Roles, misreadings
-from penstock.schemas.avro.model import RecordType, Type, every_type
+from penstock.schemas.avro.model import Type
 from penstock.schemas.avro.plain import WRITE_FAILURES, with_branches, write_plainly
 from penstock.schemas.avro.prepared import prepare
-from penstock.schemas.avro.resolution import prepare_reader
+from penstock.schemas.avro.resolution import resolving_reader
 from penstock.schemas.avro.skim import Unreadable, needs_skim, skim
 
 _PAD = b"\0"
@@ -57,11 +56,9 @@ def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[byte
 
     With `wanted`, the value is given in that schema's form. RecordUndecodable says what is wrong, and where.
     """
-    prepared, reads_as = prepare(root), prepare_reader(wanted, root) if wanted else None
-    node, wanted_node = prepared.node, reads_as and reads_as.node
-    named = {"writer": prepared.named, "reader": reads_as.named if reads_as else {}}
-    goes_first = needs_skim(root)
-    shares_defaults = wanted is not None and _has_mutable_default(wanted)
+    prepared, goes_first = prepare(root), needs_skim(root)
+    node, named = prepared.node, {"writer": prepared.named, "reader": {}}
+    resolve = resolving_reader(wanted, root) if wanted else None
 
     def read(data: bytes) -> object:
         # The pad shows what fastavro does not tell: that it was at the end and wanted more.
@@ -70,14 +67,14 @@ def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[byte
         try:
             if goes_first:
                 skim(data, start, root)
-            value = read_data(stream, node, named, wanted_node, READ_OPTIONS)
+            value = resolve(stream) if resolve else read_data(stream, node, named, None, READ_OPTIONS)
         except SchemaResolutionError as error:
             raise _unresolved(wanted or root, root, error) from error
         except _READ_FAILURES as error:
             raise _undecodable(data, start, root, error) from error
         if stream.tell() != len(data):
             raise _undecodable(data, start, root, None)
-        return copy.deepcopy(value) if shares_defaults else value
+        return value
 
     return read
 
@@ -97,9 +94,3 @@ def _unresolved(wanted: Type, root: Type, error: SchemaResolutionError) -> Recor
         f"the record cannot be read with the wanted schema: {why}",
         hint="read it with a schema that is compatible with the one that wrote it, or with none of your own",
     )
-
-
-def _has_mutable_default(root: Type) -> bool:
-    """Whether fastavro would put one and the same list or dict into every record that lacks a field."""
-    records = (avro_type for avro_type in every_type(root) if isinstance(avro_type, RecordType))
-    return any(isinstance(field.default, list | dict) for record in records for field in record.fields)

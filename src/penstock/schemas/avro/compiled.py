@@ -26,6 +26,7 @@ from uuid import UUID
 
 from fastavro.write import LOGICAL_WRITERS
 
+from penstock.schemas.avro.decimals import DECIMAL
 from penstock.schemas.avro.defaults import default_value
 from penstock.schemas.avro.logical import Logical, logical_misfit
 from penstock.schemas.avro.model import (
@@ -168,8 +169,8 @@ class _Compiler:
     def _logical(self, avro_type: Primitive | FixedType, logical: Logical) -> Write:
         base = FixedType("", avro_type.size) if isinstance(avro_type, FixedType) else Primitive(avro_type.name)
         kind = "fixed" if isinstance(avro_type, FixedType) else avro_type.name
-        prepare = LOGICAL_WRITERS[f"{kind}-{logical.name}"]
-        node = {"precision": logical.precision, "scale": logical.scale, "size": getattr(base, "size", 0)}
+        prepare = LOGICAL_WRITERS[f"{kind}-{DECIMAL if logical.name == 'decimal' else logical.name}"]
+        node = {"precision": logical.precision, "scale": logical.scale, "size": getattr(base, "size", None)}
         return _logical_writer(logical, lambda value: prepare(value, node), self.writer(base))
 
     def _union(self, union: UnionType) -> list[str]:

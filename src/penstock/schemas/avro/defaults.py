@@ -6,6 +6,7 @@ from typing import Any
 
 from fastavro.read import LOGICAL_READERS
 
+from penstock.schemas.avro import decimals
 from penstock.schemas.avro.logical import Logical
 from penstock.schemas.avro.model import (
     INT_RANGE,
@@ -125,9 +126,10 @@ def _expected(node: Json, kind: type, name: str) -> Any:  # noqa: ANN401 - as th
 def _with_logical(value: Any, base: str, logical: Logical | None) -> object:  # noqa: ANN401 - as the base says
     if logical is None:
         return value
-    decimal = {"precision": logical.precision, "scale": logical.scale}
+    if logical.name == "decimal":
+        return decimals.from_bytes(value, logical)
     try:
-        converted: object = LOGICAL_READERS[f"{base}-{logical.name}"](value, decimal, None)
+        converted: object = LOGICAL_READERS[f"{base}-{logical.name}"](value, {}, None)
     except (ValueError, OverflowError):
         raise ValueError(f"{shown(value)} is out of range for a {logical.name}") from None
     return converted

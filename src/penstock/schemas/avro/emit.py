@@ -16,49 +16,46 @@ from penstock.schemas.avro.model import (
     RecordType,
     Type,
     UnionType,
-    type_name,
 )
 
 Json = Any
 
 
-def to_json(root: Type, *, reals_last: bool = False) -> Json:
-    """The schema as JSON, without what does not matter for reading and writing.
-
-    With `reals_last`, float and double stand behind the other branches of each union.
-    """
-    return _Emitter(reals_last).node(root)
+def to_json(root: Type) -> Json:
+    """The schema as JSON, without what does not matter for reading and writing."""
+    return _Emitter().node(root, "")
 
 
 class _Emitter:
     """Emits types, and remembers which names it has defined."""
 
-    def __init__(self, reals_last: bool) -> None:
-        self._reals_last = reals_last
+    def __init__(self) -> None:
         self._defined: set[str] = set()
 
-    def node(self, avro_type: Type) -> Json:
+    def node(self, avro_type: Type, namespace: str) -> Json:
         match avro_type:
             case Primitive(name, logical):
                 return {"type": name, **_logical(logical)} if logical else name
             case ArrayType(items):
-                return {"type": "array", "items": self.node(items)}
+                return {"type": "array", "items": self.node(items, namespace)}
             case MapType(values):
-                return {"type": "map", "values": self.node(values)}
+                return {"type": "map", "values": self.node(values, namespace)}
             case UnionType(branches):
-                return [
-                    self.node(branch) for branch in (sorted(branches, key=_is_real) if self._reals_last else branches)
-                ]
+                return [self.node(branch, namespace) for branch in branches]
             case _:
-                return self._named(avro_type)
+                return self._named(avro_type, namespace)
 
-    def _named(self, named: NamedType) -> Json:
+    def _named(self, named: NamedType, namespace: str) -> Json:
         if named.name in self._defined:
             return named.name
         self._defined.add(named.name)
-        return {**self._own(named), "name": named.name, **({"aliases": list(named.aliases)} if named.aliases else {})}
+        own = named.name.rpartition(".")[0]
+        # A name without a point would be taken for one of the namespace around it.
+        spelled = {"name": named.name} if own or not namespace else {"name": named.name, "namespace": ""}
+        aliases = {"aliases": list(named.aliases)} if named.aliases else {}
+        return {**self._own(named, own), **spelled, **aliases}
 
-    def _own(self, named: NamedType) -> dict[str, Json]:
+    def _own(self, named: NamedType, namespace: str) -> dict[str, Json]:
         match named:
             case EnumType(symbols=symbols, default=default):
                 own = {"type": "enum", "symbols": list(symbols)}
@@ -66,19 +63,15 @@ class _Emitter:
             case FixedType(size=size, logical=logical):
                 return {"type": "fixed", "size": size, **_logical(logical)}
             case RecordType(fields=fields):
-                return {"type": "record", "fields": [self._field(field) for field in fields]}
+                return {"type": "record", "fields": [self._field(field, namespace) for field in fields]}
 
-    def _field(self, field: Field) -> Json:
-        node = {"name": field.name, "type": self.node(field.type)}
+    def _field(self, field: Field, namespace: str) -> Json:
+        node = {"name": field.name, "type": self.node(field.type, namespace)}
         if field.has_default:
             node["default"] = field.default
         if field.aliases:
             node["aliases"] = list(field.aliases)
         return node
-
-
-def _is_real(branch: Type) -> bool:
-    return type_name(branch) in {"float", "double"}
 
 
 def _logical(logical: Logical | None) -> dict[str, Json]:

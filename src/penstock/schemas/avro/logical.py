@@ -10,6 +10,9 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+_MAX_PRECISION = 4_000
+"""A decimal of more digits is read as the bytes it is: Python itself refuses to print integers of more than 4,300."""
+
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAY = dt.timedelta(days=1)
 _LAST = dt.datetime.max.replace(tzinfo=dt.UTC)
@@ -34,7 +37,8 @@ def logical_of(base: str, node: Mapping[str, object], size: int = 0) -> Logical 
         return Logical(name)
     logical = Logical(name, _number(node.get("precision")), _number(node.get("scale", 0)))
     most = logical.precision if base == "bytes" else _digits(size)
-    return logical if 0 <= logical.scale <= logical.precision <= most and logical.precision else None
+    is_valid = 0 <= logical.scale <= logical.precision <= min(most, _MAX_PRECISION)
+    return logical if is_valid and logical.precision else None
 
 
 def logical_misfit(value: Any, logical: Logical) -> str | None:  # noqa: ANN401 - any value may be given

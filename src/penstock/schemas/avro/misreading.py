@@ -108,7 +108,7 @@ class _Comparison:
                 RecordType() | EnumType() | FixedType()
             ) as written if type(read) is type(written):
                 yield from self._named(read, written, place)
-            case _ if not _is_promoted(reader, writer):
+            case _ if not is_promoted(reader, writer):
                 yield Misreading(
                     Kind.TYPE_MISMATCH,
                     place,
@@ -121,7 +121,7 @@ class _Comparison:
         if [] in found:
             return
         for branch, reasons in zip(reader.branches, found, strict=True):
-            if _is_meant(branch, writer):
+            if is_meant(branch, writer):
                 yield from reasons
                 return
         yield Misreading(
@@ -168,13 +168,14 @@ class _Comparison:
             )
 
 
-def _is_promoted(reader: Type, writer: Type) -> bool:
+def is_promoted(reader: Type, writer: Type) -> bool:
+    """Whether a primitive type reads another one, or itself."""
     if not isinstance(reader, Primitive) or not isinstance(writer, Primitive):
         return False
     return reader.name == writer.name or writer.name in _PROMOTIONS.get(reader.name, ())
 
 
-def _is_meant(branch: Type, writer: Type) -> bool:
+def is_meant(branch: Type, writer: Type) -> bool:
     """Whether a union's branch is the one that should have read the writer's type."""
     if isinstance(branch, NamedType) and isinstance(writer, NamedType):
         return type(branch) is type(writer) and _is_same_name(branch, writer)

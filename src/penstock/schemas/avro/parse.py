@@ -31,6 +31,7 @@ from penstock.schemas.avro.words import meant, shown
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_DEPTH = 100
+_MAX_FIXED = (1 << 31) - 1
 _MAX_PROBLEMS = 100
 _WRONG = Primitive("null")
 
@@ -219,7 +220,7 @@ class _Parser:
     def _fixed(self, node: dict[str, Node], scope: _Scope) -> Type:
         full, inside = self._name(node, scope)
         size = node.get("size")
-        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _MAX_FIXED:
             return self._wrong(scope.at("size"), f"{shown(size)} is not a number of bytes")
         fixed = FixedType(full, size, self._aliases(node, inside), logical_of("fixed", node, size))
         return self._define(fixed, scope)

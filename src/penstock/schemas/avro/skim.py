@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.schemas.avro.decimals import from_bytes
 from penstock.schemas.avro.fits import MAX_DEPTH
 from penstock.schemas.avro.logical import Logical, logical_misfit
 from penstock.schemas.avro.model import (
@@ -91,8 +92,8 @@ class _Walk:
         match avro_type:
             case Primitive(name, logical):
                 self._primitive(name, logical, path)
-            case FixedType(size=size):
-                self._skip(size, path, f"{size} bytes")
+            case FixedType(size=size, logical=logical):
+                self._decimal(self._skip(size, path, f"{size} bytes"), logical, path)
             case EnumType(symbols=symbols):
                 self._index(len(symbols), path, "symbols")
 
@@ -111,12 +112,20 @@ class _Walk:
             case "string":
                 value = self._text(path)
             case "bytes":
-                self._bytes(path)
+                self._decimal(self._bytes(path), logical, path)
             case _:
                 self._skip(_WIDTHS[name], path, f"a {name}")
         wrong = logical_misfit(value, logical) if logical and value is not None else None
         if wrong:
             raise Unreadable(path, start, f"{value!r} {wrong}")
+
+    def _decimal(self, data: bytes, logical: Logical | None, path: str) -> None:
+        if logical is None:
+            return
+        try:
+            from_bytes(data, logical)
+        except ValueError as error:
+            raise Unreadable(path, self.position - len(data), str(error)) from error
 
     def _text(self, path: str) -> str:
         start = self.position
