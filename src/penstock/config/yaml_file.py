@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import yaml
 
+from penstock.config.yaml_loader import MAX_DEPTH, load
 from penstock.errors import ConfigError, Problem
 
 KeyPath = tuple[str | int, ...]
@@ -18,7 +19,6 @@ Value = Scalar | list["Value"] | dict[str, "Value"]
 
 MAX_FILE_BYTES = 1_000_000
 MAX_VALUES = 100_000
-MAX_DEPTH = 50
 
 _MERGE = "<<"
 _VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
@@ -83,9 +83,8 @@ def _text(path: Path) -> str:
 
 def _parsed(path: Path, text: str) -> tuple[yaml.Node | None, Value, list[Problem]]:
     """The file's node tree, for the lines, its plain values, and keys that stand twice."""
-    loader = yaml.SafeLoader(text)
     try:
-        root = loader.get_single_node()
+        loader, root = load(text)
         if root is None:
             return None, None, []
         _check_size(root, path)
@@ -94,6 +93,10 @@ def _parsed(path: Path, text: str) -> tuple[yaml.Node | None, Value, list[Proble
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError([Problem(f"{path}:{line}", f"not YAML: {error.problem}")]) from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        message = f"not YAML: the character U+{error.character:04X} is not allowed"
+        raise ConfigError([Problem(f"{path}:{line}", message)]) from error
     except yaml.YAMLError as error:
         raise ConfigError([Problem(f"{path}:1", f"not YAML: {error}")]) from error
 
