@@ -145,10 +145,13 @@ class Tracker:
             self._finish(window, record.offset)
 
     def acknowledge(self, origin: Origin) -> bool:
-        """An event is done, as its action says later; False if that is known, or its partition is gone."""
+        """An event is done, as its action says later; False if that is known, or its partition is gone.
+
+        Only an event that work has begun on is meant: another one had its offset before its partition started again.
+        """
         with self._lock:
             window = self._windows.get((origin.topic, origin.partition))
-            if window is None or not window.holds(origin.offset):
+            if window is None or not window.holds(origin.offset) or not self._was_begun(window, origin):
                 return False
             window.put_off.discard(origin.offset)
             self._finish(window, origin.offset)
@@ -205,6 +208,9 @@ class Tracker:
             in_work[record.topic, record.partition].add(record.offset)
         for window in windows:
             window.close(in_work[window.partition])
+
+    def _was_begun(self, window: Window, origin: Origin) -> bool:
+        return origin.offset in window.put_off or any(record.origin == origin for record, _ in self._in_work.values())
 
     def _is_awaiting(self) -> bool:
         return any(window.awaited for window in self._windows.values())

@@ -70,6 +70,16 @@ def test_a_partition_whose_offsets_start_again_is_followed_from_its_new_start() 
     assert (tracker.offsets(), tracker.held) == ({HERE: 102}, 0)
 
 
+def test_an_event_is_not_acknowledged_for_one_that_had_its_offset_before() -> None:
+    tracker = Tracker()
+    work(tracker, record(0))
+    work(tracker, record(1), done=False)
+    window = tracker.receive([record(0), record(1)])[0][1]
+    assert not tracker.acknowledge(Origin(*HERE, Offset(1)))
+    tracker.finish(window, record(0))
+    assert tracker.offsets() == {HERE: 1}
+
+
 def test_an_acknowledgement_counts_once_and_only_for_what_was_read() -> None:
     tracker = Tracker()
     work(tracker, record(5), done=False)
