@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from penstock.lake.store import Store, StoredFile, told
 from penstock.lake.table import Change, Choose, Format, Summary
 from penstock.spark.lake.ledger import Entry
 
-_READABLE_IN_PATHS = (types.is_string, types.is_integer, types.is_boolean, types.is_date32)
+_READABLE_IN_PATHS = (types.is_string, types.is_integer, types.is_boolean, types.is_date32, types.is_timestamp)
 
 
 class ParquetTable:
@@ -97,7 +97,7 @@ class ParquetTable:
 
     def _noted_schema(self) -> pa.Schema | None:
         with suppress(KeyError):
-            return arrow_schema(self._notes["columns"]) if self._notes else None
+            return _with_path_types(arrow_schema(self._notes["columns"]), self.partition_by) if self._notes else None
         return None
 
     def _partitioning(self, noted: pa.Schema | None) -> ds.Partitioning:
@@ -113,6 +113,15 @@ class ParquetTable:
             raise TableUnreadable(
                 f"table {self.name}: {error}", hint="remove or repair the file; `penstock lake show` needs all of them"
             ) from error
+
+
+def _with_path_types(schema: pa.Schema, partition_by: Iterable[str]) -> pa.Schema:
+    """The schema with moments of folders without their zone, UTC: Arrow reads them only so."""
+    folders = set(partition_by)
+    return pa.schema(
+        field.with_type(pa.timestamp("us")) if field.name in folders and types.is_timestamp(field.type) else field
+        for field in schema
+    )
 
 
 def _in_path(name: str, noted: pa.Schema | None) -> pa.DataType:

@@ -1,6 +1,6 @@
 import os
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,14 @@ def test_folders_have_the_type_that_their_writer_noted(write: Write, note: Calla
     note("events", ["day", "n"], id="long", day="date", n="integer")
     write("events/day=2026-01-31/n=7/a.parquet", id=[1])
     assert answer("SELECT day, n, id FROM events") == [(date(2026, 1, 31), 7, 1)]
+
+
+def test_folders_may_be_moments_in_utc(write: Write, note: Callable[..., None], answer: Ask) -> None:
+    note("events", ["moment"], id="long", moment="timestamp")
+    write("events/moment=2026-01-31 10%3A00%3A00.5/a.parquet", id=[1])
+    write("events/moment=__HIVE_DEFAULT_PARTITION__/a.parquet", id=[2])
+    moment = datetime(2026, 1, 31, 10, 0, 0, 500_000)  # noqa: DTZ001 - as DuckDB gives it
+    assert answer("SELECT id, moment FROM events ORDER BY id") == [(1, moment), (2, None)]
 
 
 def test_columns_that_came_later_are_null_in_older_files(write: Write, note: Callable[..., None], answer: Ask) -> None:

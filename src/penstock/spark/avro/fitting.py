@@ -1,13 +1,18 @@
-"""Whether rows fit an Avro schema, as Spark's own writer sees it."""
+"""Whether rows fit an Avro schema: their columns as Spark's own writer sees it, and their values by an expression."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from pyspark.sql import SparkSession
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
 
+from penstock.errors import TransformFailed
 from penstock.schemas import Schema
+from penstock.schemas.avro.model import EnumType, FixedType, RecordType, Type, UnionType, type_name
+from penstock.spark.decoding import problem, quoted
 from penstock.spark.failures import spark_failures
 
 
@@ -18,3 +23,29 @@ def refuse_unfit(columns: T.StructType, schema: Schema) -> None:
         avro = getattr(java.org.apache.avro, "Schema$Parser")().parse(schema.text)
         rows = java.org.apache.spark.sql.types.DataType.fromJson(columns.json())
         java.org.apache.spark.sql.avro.AvroSerializer(rows, avro, False)
+
+
+def misfit(columns: T.StructType, schema: Schema) -> Column | None:
+    """Return the problem of a row with values that the schema forbids, null for others; None if it forbids none."""
+    fields = schema.type.fields if isinstance(schema.type, RecordType) else []
+    known = [field for field in fields if field.name in columns.names]
+    reasons = [reason for field in known for reason in _reasons(field.name, columns[field.name].dataType, field.type)]
+    if not reasons:
+        return None
+    said = F.coalesce(*reasons, F.lit(None).cast("string"))
+    return F.when(said.isNotNull(), problem(TransformFailed.code, said))
+
+
+def _reasons(name: str, data_type: T.DataType, avro_type: Type) -> Iterator[Column]:
+    """Why a column's value does not fit, as texts; null for a value that does."""
+    value = F.col(quoted(name))
+    branches = avro_type.branches if isinstance(avro_type, UnionType) else (avro_type,)
+    if all(type_name(branch) != "null" for branch in branches):
+        yield F.when(value.isNull(), F.lit(f"column {name} is null, and its schema forbids that"))
+    match [branch for branch in branches if type_name(branch) != "null"], data_type:
+        case [EnumType(symbols=symbols)], T.StringType():
+            yield F.when(~value.isin(*symbols), F.lit(f"column {name} has a value that is not in its enum"))
+        case [FixedType(size=size)], T.BinaryType():
+            yield F.when(
+                F.octet_length(value) != size, F.lit(f"column {name} does not have the {size} bytes of its type")
+            )

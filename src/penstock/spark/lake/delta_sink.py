@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import LedgerLost, QueryInterrupted, TakenOver
 from penstock.spark.decoding import KAFKA, without_origin
@@ -22,7 +23,7 @@ from penstock.spark.failures import spark_failures
 from penstock.spark.hadoop_files import files_at
 from penstock.spark.lake.delta_log import commits, is_delta_table, is_first, note_of, versions_below
 from penstock.spark.lake.evolution import conformed
-from penstock.spark.lake.folders import unnameable, with_folders
+from penstock.spark.lake.folders import unnameable, unreadable, with_folders
 from penstock.spark.lake.formats import refuse_other_format
 from penstock.spark.lake.layout import writers
 from penstock.spark.lake.table import LakeTable
@@ -60,8 +61,13 @@ class DeltaSink:
         return self._claim(next_notes(self._table, self._notes, self._notes.columns).columns)
 
     def unfit(self, schema: T.StructType) -> Column | None:
-        """As the protocol says: values that cannot name a folder."""
-        return unnameable(self._table.partition_by, schema, self._table.path)
+        """As the protocol says: values that cannot name a folder, or that readers of the log cannot read."""
+        found = [
+            unnameable(self._table.partition_by, schema, self._table.path),
+            unreadable(self._table.partition_by, schema),
+        ]
+        problems = [each for each in found if each is not None]
+        return F.coalesce(*problems) if problems else None
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""

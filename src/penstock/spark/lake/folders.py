@@ -62,6 +62,14 @@ def _or_null(value: Column) -> Column:
     return F.when(~value.isin("", NO_VALUE), value)
 
 
+def unreadable(partition_by: Sequence[str], schema: T.StructType) -> Column | None:
+    """Return the problem of a row whose values in a Delta log other readers cannot read, null for a good row."""
+    decimals = [name for name in partition_by if isinstance(schema[name].dataType, T.DecimalType)]
+    said = "makes a folder, and readers of Delta other than Spark fail on negative decimals there"
+    reasons = [F.when(F.col(quoted(name)) < 0, F.lit(f"column {name} {said}")) for name in decimals]
+    return _problem(reasons) if reasons else None
+
+
 def unnameable(partition_by: Sequence[str], schema: T.StructType, directory: str) -> Column | None:
     """Return the problem of a row whose values cannot name its folders in a directory, null for a good row."""
     if not partition_by:
@@ -70,6 +78,10 @@ def unnameable(partition_by: Sequence[str], schema: T.StructType, directory: str
     room = _room(directory)
     if (_LONGEST + 1) * len(partition_by) > room:
         reasons.append(F.when(_path_length(partition_by) > room, F.lit("its folders make too long a path")))
+    return _problem(reasons)
+
+
+def _problem(reasons: Iterable[Column]) -> Column:
     said = F.coalesce(*reasons, F.lit(None).cast("string"))
     return F.when(said.isNotNull(), problem(TransformFailed.code, said))
 

@@ -21,7 +21,7 @@ from penstock.schemas.avro.model import RecordType, Type, UnionType, type_name
 from penstock.schemas.evolution import reasons_against
 from penstock.schemas.registry.admin import RegistryAdmin
 from penstock.schemas.wire import header as wire_header
-from penstock.spark.avro.fitting import refuse_unfit
+from penstock.spark.avro.fitting import misfit, refuse_unfit
 from penstock.spark.avro.types import schema_of_columns
 from penstock.spark.carrying import with_origin
 from penstock.spark.client_options import java_client_options
@@ -67,6 +67,8 @@ class KafkaSink:
     is written; SchemaIncompatible then stops the query before anything reached the topic.
     """
 
+    can_screen = True
+
     def __init__(self, settings: Settings, target: TopicTarget) -> None:
         self._settings = settings
         self._target = target
@@ -87,6 +89,11 @@ class KafkaSink:
         """As the protocol says: a topic does not tell what is in it, so what is not known to be done comes again."""
         ensure_topic(self._settings, self._target.topic, self._target.partitions, self._target.replication)
         return None
+
+    def unfit(self, schema: T.StructType) -> Column | None:
+        """As the protocol says: values that the given schema forbids."""
+        given = self._target.schema
+        return misfit(without_origin(schema), given) if self._target.format == "avro" and given else None
 
     def form(self, rows: DataFrame) -> DataFrame:
         """As the protocol says."""
