@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.changes.following import chosen, following
 from penstock.spark.debezium.shape_rows import CDC
+from penstock.spark.sql_check import require_expressions, require_query
 
 Transform = Callable[[DataFrame], DataFrame]
 
@@ -19,9 +21,11 @@ _naming = threading.Lock()
 
 
 def sql(query: str) -> Transform:
-    """Any Spark SQL over `source`."""
+    """A query of Spark SQL over `source`."""
+    require = _once(partial(require_query, query=query))
 
     def transform(rows: DataFrame) -> DataFrame:
+        require(rows)
         # Queries that share a session must not take each other's rows for theirs.
         with _naming:
             rows.createOrReplaceTempView(SOURCE)
@@ -32,12 +36,24 @@ def sql(query: str) -> Transform:
 
 def keep(condition: str) -> Transform:
     """The rows for which a condition of SQL holds; of changes, those that make the table of these rows."""
-    return lambda rows: chosen(rows, condition) if CDC in rows.columns else rows.filter(condition)
+    require = _once(partial(require_expressions, expressions=(condition,)))
+
+    def transform(rows: DataFrame) -> DataFrame:
+        require(rows)
+        return chosen(rows, condition) if CDC in rows.columns else rows.filter(condition)
+
+    return transform
 
 
 def select(expressions: Sequence[str]) -> Transform:
     """These columns or expressions of SQL."""
-    return following(lambda rows: rows.selectExpr(*expressions))
+    require = _once(partial(require_expressions, expressions=tuple(expressions)))
+
+    def transform(rows: DataFrame) -> DataFrame:
+        require(rows)
+        return rows.selectExpr(*expressions)
+
+    return following(transform)
 
 
 def drop(columns: Sequence[str]) -> Transform:
@@ -59,3 +75,15 @@ def chain(transforms: Sequence[Transform]) -> Transform:
         return rows
 
     return transform
+
+
+def _once(check: Callable[[SparkSession], None]) -> Callable[[DataFrame], None]:
+    """Check the SQL of a transform before it is used for the first time."""
+    passed = threading.Event()
+
+    def run(rows: DataFrame) -> None:
+        if not passed.is_set():
+            check(rows.sparkSession)
+            passed.set()
+
+    return run

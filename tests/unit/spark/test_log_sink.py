@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.config import load_settings
+from penstock.lake.lake import Lake
+from penstock.lake.question import ask
 from penstock.spark.changes.log_sink import ChangeLogSink
 from tests.changes import Changes, change, read
 
@@ -86,6 +90,21 @@ def test_a_transform_may_leave_out_where_messages_came_from_since_changes_tell_i
     log.transform = lambda rows: rows.drop("_kafka", "note")
     log.write(read(1, "Ada", 10, offset=7))
     assert log.rows("name", "_cdc.topic", "_cdc.partition", "_cdc.offset", order="name") == [("Ada", "t", 0, 7)]
+
+
+def test_the_documented_query_reads_each_change_once(log: Changes, tmp_path: Path) -> None:
+    sent = [change("c", 1, "Ada", lsn=20), change("c", 2, "Grace", lsn=20), change("u", 1, "Ada L.", lsn=30)]
+    log.write(*sent)
+    repeated = [{**each, "commit": None} for each in sent[1:]]
+    log.write(*repeated, change("d", 1, lsn=40), change("t", None, lsn=50, keys=[]))
+    text = Path("docs/cdc.md").read_text(encoding="utf-8")
+    query = next(block for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL) if "shop_log.people" in block)
+    lake = Lake(load_settings(env={}, options={"lake": str(tmp_path)}).settings)
+    with ask(lake, query.replace("shop_log.", "shop.")) as answer:
+        rows = answer.rows.read_all().to_pylist()
+    found = sorted((row["_cdc"]["lsn"], row["_cdc"]["op"], row["id"] or 0, row["_cdc"]["offset"]) for row in rows)
+    assert len(log.rows()) == 7
+    assert found == [(20, "c", 1, 1), (20, "c", 2, 2), (30, "u", 1, 3), (40, "d", 1, 6), (50, "t", 0, 7)]
 
 
 def test_what_a_transform_always_gives_may_be_missing_later(log: Changes) -> None:
