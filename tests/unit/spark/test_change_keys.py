@@ -177,6 +177,16 @@ def test_other_types_of_keys_that_write_the_same_value_alike_go_on(mirror: Chang
     assert [(str(key), name) for key, name in mirror.rows("id", "name")] == [("7", "new")]
 
 
+@pytest.mark.parametrize("sink", [MirrorSink, HistorySink])
+def test_a_key_that_is_no_number_goes_on_as_text(spark: SparkSession, tmp_path: Path, sink: MakeSink) -> None:
+    table, outside = Changes(spark, tmp_path, sink), {"outside": {"id": "NaN"}}
+    table.write(read(None, "old", 10, **outside), columns="id decimal(9), name string")
+    table.write(change("u", "NaN", "new", lsn=20), columns="id string, name string")
+    table.write(change("u", None, "stale", lsn=15, **outside), columns="id decimal(9), name string")
+    found = open_versions(table, "id", "name") if sink is HistorySink else table.rows("id", "name")
+    assert found == [("NaN", "new")]
+
+
 @pytest.mark.parametrize(("old", "new"), [("timestamp", "string"), ("double", "string"), ("string", "binary")])
 @pytest.mark.parametrize("sink", [MirrorSink, HistorySink])
 def test_a_key_whose_new_type_cannot_be_compared_stops_the_table_before_a_change_is_lost(

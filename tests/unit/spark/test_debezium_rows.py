@@ -357,17 +357,33 @@ def test_a_key_whose_type_changes_between_whole_numbers_and_text_stays_one_colum
         assert [(str(row["id"]), row["_cdc"]["keys"]) for row in rows] == [(str(value), ["id"]) for value in batch]
 
 
+def test_a_key_that_is_no_number_is_text_beside_text(spark: SparkSession) -> None:
+    number = {"__debezium.source.column.type": "NUMERIC", "__debezium.source.column.length": "9"}
+    parameters: Any = {"parameters": {**number, "__debezium.source.column.scale": "0"}}
+    rows = decode(spark, DebeziumRows(MemoryRegistry()), [keyed("NaN", **parameters), keyed("x")])
+    assert [(row.get("problem"), row["id"]) for row in rows] == [(None, "NaN"), (None, "x")]
+
+
 def test_a_key_whose_new_type_cannot_be_compared_is_told_by_the_column_that_has_it(spark: SparkSession) -> None:
     rows = decode(spark, DebeziumRows(MemoryRegistry()), [keyed("x"), keyed(b"y")])
     assert [(row.get("id"), row["_cdc"]["keys"]) for row in rows] == [("x", ["id"]), (None, ["id__binary"])]
     assert rows[1]["id__binary"] == base64.b64encode(b"y").decode()
 
 
-def keyed(value: object) -> Pair:
+def test_a_key_that_is_an_infinite_date_is_refused_since_there_are_two(spark: SparkSession) -> None:
+    day = {"type": "int32", "name": "io.debezium.time.Date"}
+    rows = decode(spark, DebeziumRows(MemoryRegistry()), [keyed(20_000, **day), keyed(-(2**31), **day)])
+    assert [row.get("problem", {}).get("message") for row in rows] == [
+        None,
+        "an infinite date is a part of the key, and Debezium does not send which one",
+    ]
+
+
+def keyed(value: object, **given: str) -> Pair:
     """A change of a row with this key."""
     kind = {int: "int32", str: "string", bytes: "bytes"}[type(value)]
     sent = base64.b64encode(value).decode() if isinstance(value, bytes) else value
-    row = {"type": "struct", "fields": [{"field": "id", "type": kind}]}
+    row = {"type": "struct", "fields": [{"field": "id", "type": kind, **given}]}
     source = {"field": "source", "type": "struct", "fields": [{"field": "lsn", "type": "int64"}]}
     fields = [{"field": "after", **row}, source, {"field": "op", "type": "string"}]
     payload = {"after": {"id": sent}, "source": {"lsn": 1}, "op": "c"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -46,6 +46,11 @@ class Facts:
     has_one_key: bool = True
     outside: tuple[str, ...] = ()
     """The columns of the key for which a row has a value that the type has no room for."""
+
+    def of_types(self, schema: T.StructType) -> Facts:
+        """The same for rows of this schema: text has room for everything."""
+        texts = {field.name for field in schema.fields if isinstance(field.dataType, T.StringType)}
+        return replace(self, outside=tuple(key for key in self.outside if key not in texts))
 
     def identity(self, row: Callable[[str], Column] = own) -> list[Column]:
         """What tells rows apart: their keys and, where a key is null because it is infinite or NaN, which of these."""
@@ -118,7 +123,7 @@ def facts_of(changes: DataFrame) -> Facts:
         moves=bool(found["moved"] and unavailable),
         has_one_key=keys == others,
         outside=tuple(sorted(found["outside"])),
-    )
+    ).of_types(changes.schema)
 
 
 def _looked_for() -> Mapping[str, Column]:

@@ -77,6 +77,7 @@ class HistorySink(ChangeSink):
             {OPERATION: F.col(CDC).getField("op"), FROM: F.col(CDC).getField("at"), TO: F.lit(None).cast("timestamp")}
         )
         new = self._table.fitted(rows, facts.keys)
+        facts = facts.of_types(new.schema)
         if truncates:
             facts = replace(facts, outside=tuple(key for key in facts.keys if _may_be_outside(new, key)))
         if facts.moves:

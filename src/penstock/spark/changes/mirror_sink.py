@@ -58,8 +58,10 @@ class MirrorSink(ChangeSink):
             return
         if facts.moves:
             fitted = self._table.fitted(rows, facts.keys)
+            facts = facts.of_types(fitted.schema)
             rows = with_old_values(fitted, self._before(fitted, facts), facts)
         fitted = self._table.fitted(self._marked(last_of_each(rows, facts)), facts.keys)
+        facts = facts.of_types(fitted.schema)
         with kept(self._memory.without_stale(fitted, facts)) as last:
             if self._deletes == "hard" and facts.deletes:
                 self._memory.note(last, facts)

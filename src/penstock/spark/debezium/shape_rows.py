@@ -102,9 +102,14 @@ class ShapeRows:
 
     def cells(self) -> Mapping[str, Column]:
         """The values of the known columns that the shape has, by name."""
-        return {
-            (name := self._placed(member)): self._value(member).cast(self.known[name]) for member in self._members()
-        }
+        return {(name := self._placed(member)): self._as(member, self.known[name]) for member in self._members()}
+
+    def _as(self, member: Member, kind: T.DataType) -> Column:
+        """A value with a column's type; of a key that is text by now, also what its own type has no room for."""
+        value, outside = self._value(member).cast(kind), member.means.outside
+        if outside is None or not isinstance(kind, T.StringType):
+            return value
+        return F.coalesce(value, outside(self._raw(member)))
 
     def _placed(self, member: Member) -> str:
         """The known column that takes the member's values."""
@@ -142,15 +147,28 @@ class ShapeRows:
         has_no_row = op.isin(*_WITH_ROW) & self._at("image").isNull()
         inexact = [F.when(self._is_broken(each), F.lit(each.column)) for each in self._members() if each.means.may_fail]
         names = F.concat_ws(", ", *inexact)
+        infinite_day = "an infinite date is a part of the key, and Debezium does not send which one"
         damaged, no_op = "the bytes are not one change of their schema", "there is no operation "
         return (
             F.when(self._at("damaged"), problem(RecordUndecodable.code, F.lit(damaged)))
             .when(~op.isin(*_OPERATIONS), _invalid(_apart(F.concat(F.lit(no_op), op))))
             .when(has_no_row, _invalid(F.lit("the change has no row")))
+            .when(self._at("unusual") & self._is_infinite_day(), _invalid(F.lit(infinite_day)))
             .when(
                 self._at("unusual") & (names != ""), _invalid(F.concat(F.lit("values cannot be read exactly: "), names))
             )
         )
+
+    def _is_infinite_day(self) -> Column:
+        """Whether the key has a date that may be either of two."""
+        days = [
+            each for each in self._members() if each.field in self._key_fields() and each.means.type == T.DateType()
+        ]
+        outside = (each.means.outside(self._raw(each)).isNotNull() for each in days if each.means.outside)
+        return F.coalesce(reduce(or_, outside, F.lit(False)), F.lit(False))
+
+    def _key_fields(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.shape.key.fields) if self.shape.key else frozenset()
 
     def _named(self, *parts: str) -> str:
         return "_".join(("", f"shape{self.index}", *parts))
