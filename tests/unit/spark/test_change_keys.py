@@ -55,16 +55,15 @@ def test_a_path_of_the_lake_is_never_taken_for_sql(spark: SparkSession, tmp_path
     assert [(row["id"], row["name"]) for row in mirror.without_spark()] == [(1, "new")]
 
 
-KEYS_OUTSIDE = [
-    ("timestamp_ntz", ["infinity", "-infinity"]),
-    ("timestamp", ["infinity", "-infinity"]),
-    ("date", ["infinity"]),
-    ("decimal(9)", ["NaN"]),
-]
-
-
-@pytest.mark.parametrize(("kind", "texts"), KEYS_OUTSIDE)
-@pytest.mark.parametrize("sink", [MirrorSink, HistorySink])
+@pytest.mark.parametrize(
+    ("sink", "kind", "texts"),
+    [
+        (MirrorSink, "timestamp_ntz", ["infinity", "-infinity"]),
+        (MirrorSink, "decimal(9)", ["NaN"]),
+        (HistorySink, "timestamp", ["infinity", "-infinity"]),
+        (HistorySink, "date", ["infinity"]),
+    ],
+)
 def test_keys_that_their_type_has_no_room_for_stay_apart(
     spark: SparkSession, tmp_path: Path, sink: MakeSink, kind: str, texts: list[str]
 ) -> None:
@@ -93,7 +92,7 @@ def test_a_truncate_ends_rows_with_infinite_keys_too(history: Changes) -> None:
     assert sorted(row[0] or "" for row in history.rows("name", order="name")) == ["", "", "a", "b"]
 
 
-@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "array<timestamp>"])
+@pytest.mark.parametrize("kind", ["timestamp_ntz", "array<timestamp>"])
 def test_keys_that_differ_by_microseconds_do_not_share_a_deletion(mirror: Changes, kind: str) -> None:
     columns, zone = f"id {kind}, name string", UTC if "ntz" not in kind else None
     keys: list[Any] = [datetime(2026, 1, 1, 12, 0, 0, micros, tzinfo=zone) for micros in (123_456, 123_457)]
@@ -187,8 +186,9 @@ def test_a_key_that_is_no_number_goes_on_as_text(spark: SparkSession, tmp_path: 
     assert found == [("NaN", "new")]
 
 
-@pytest.mark.parametrize(("old", "new"), [("timestamp", "string"), ("double", "string"), ("string", "binary")])
-@pytest.mark.parametrize("sink", [MirrorSink, HistorySink])
+@pytest.mark.parametrize(
+    ("sink", "old", "new"), [(MirrorSink, "timestamp", "string"), (HistorySink, "string", "binary")]
+)
 def test_a_key_whose_new_type_cannot_be_compared_stops_the_table_before_a_change_is_lost(
     spark: SparkSession, tmp_path: Path, sink: MakeSink, old: str, new: str
 ) -> None:
