@@ -199,3 +199,14 @@ async def test_schemas_are_parsed_beside_the_event_loop(monkeypatch: pytest.Monk
         assert await SchemasById(own).text(parse('"string"').fingerprint) == '"string"'
     assert threads
     assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"), [(None, 503), ("http://front", 503), ("https://evil.example", 403), ("null", 403)]
+)
+async def test_a_web_page_of_another_origin_cannot_change_the_registry(
+    away: httpx.AsyncClient, origin: str | None, status: int
+) -> None:
+    headers = {"content-type": "text/plain"} | ({"origin": origin} if origin else {})
+    answer = await away.post("/subjects/s/versions", content=b'{"schema": "\\"int\\""}', headers=headers)
+    assert answer.status_code == status

@@ -22,6 +22,7 @@ from penstock.local.registry_front.reasons import Reasons
 from penstock.local.registry_front.schemas_by_id import SchemasById
 from penstock.local.registry_front.upstream import forward, open_client, read, read_request, relayed
 
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 
 
@@ -36,6 +37,10 @@ def create_app(apicurio_url: str) -> Starlette:
 
     async def answer(request: Request) -> Response:
         front: Front = request.app.state.front
+        if request.method not in _READING and _is_from_another_page(request):
+            return _fault(
+                request, Fault(HTTPStatus.FORBIDDEN, "web pages of other origins may not change the registry")
+            )
         return await front.answer(request)
 
     return Starlette(
@@ -151,6 +156,12 @@ class Front:
         if request.method not in {"GET", "HEAD", "OPTIONS"}:
             self._by_id.note_change()
         return answer
+
+
+def _is_from_another_page(request: Request) -> bool:
+    """Whether a browser sends this for a page that is not ours: bodies of any content type are taken as JSON here."""
+    origin = request.headers.get("origin")
+    return origin is not None and origin.partition("://")[2] != request.headers.get("host")
 
 
 async def _as_confluent(request: Request, answer: httpx.Response) -> Response:
