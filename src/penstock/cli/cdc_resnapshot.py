@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options import settings
-from penstock.cli.output import counted, err, out, text
+from penstock.cli.output import err, out, text
 from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.resnapshot import resnapshot as send_again
 
@@ -26,7 +26,7 @@ def resnapshot(
     """
     chosen = settings()
     with ConnectClient(chosen) as client:
-        found, rows = send_again(
+        found = send_again(
             client,
             chosen,
             ConnectorName(name),
@@ -36,6 +36,6 @@ def resnapshot(
             report=lambda line: err.print(text(line)),
         )
     out.print(
-        f"sent {counted(rows, 'row')} of {text(found)} again; once the pipelines have read them, "
+        f"sent all rows of {text(found)} again; once the pipelines have read them, "
         f"[bold]penstock cdc verify {text(name)} {text(found)}[/] compares"
     )

@@ -11,7 +11,6 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.config import Settings
@@ -36,14 +35,6 @@ _GOOD: Final = frozenset({"SUCCEEDED", "EMPTY"})
 Notification = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The end of a snapshot: how many rows were read, and why it failed if it did."""
-
-    rows: int
-    failure: str = ""
-
-
 def resnapshot(
     client: ConnectClient,
     settings: Settings,
@@ -53,8 +44,8 @@ def resnapshot(
     database: str | None,
     timeout: float,
     report: Report,
-) -> tuple[TableName, int]:
-    """Send all rows of a table again; the table, and how many rows were read when the last one is in Kafka."""
+) -> TableName:
+    """Send all rows of a table again; the table, once the connector has sent the last one."""
     status = capture_status(client, name, database)
     signals, topic = _channels(status)
     with connect(database or database_url(status.connector)) as reached:
@@ -71,7 +62,8 @@ def resnapshot(
     def told() -> Iterator[Notification]:
         return notifications(settings, topic, ends)
 
-    return table, _await_end(client, name, signal.id, told, timeout)
+    _await_end(client, name, signal.id, told, timeout)
+    return table
 
 
 def snapshot_signal(table: TableName) -> Signal:
@@ -128,35 +120,33 @@ def _await_end(
     signal: str,
     told: Callable[[], Iterator[Notification]],
     timeout: float,
-) -> int:
+) -> None:
     deadline = time.monotonic() + timeout
-    while (end := outcome(signal, told())) is None:
-        failure = client.state(name).failure
-        if failure:
-            raise ConnectorFailed(f"{name}: {failure}", hint=f"`penstock cdc status {name}` has more")
+    while (failure := failure_at_end(signal, told())) is None:
+        stopped = client.state(name).failure
+        if stopped:
+            raise ConnectorFailed(f"{name}: {stopped}", hint=f"`penstock cdc status {name}` has more")
         if time.monotonic() > deadline:
             raise OperationTimedOut(
                 f"{name} has not sent all rows after {timeout:g} s",
                 hint="it continues in the background, also after a restart; a longer --wait waits for the end",
             )
         time.sleep(_LOOK_SECONDS)
-    if end.failure:
-        raise ConnectorFailed(f"{name}: the snapshot ended with {end.failure}", hint="run the command again")
-    return end.rows
+    if failure:
+        raise ConnectorFailed(f"{name}: the snapshot ended with {failure}", hint="run the command again")
 
 
-def outcome(signal: str, told: Iterator[Notification]) -> Outcome | None:
-    """The end of the snapshot that a signal asked for; None before the end."""
-    rows, failure = 0, ""
+def failure_at_end(signal: str, told: Iterator[Notification]) -> str | None:
+    """Why the snapshot that a signal asked for failed, or nothing if it did not; None before its end."""
+    failure = ""
     for each in told:
         if each.get("id") != signal:
             continue
-        more = each.get("additional_data") or {}
-        if each.get("type") == _SCANNED:
-            rows += int(more.get("total_rows_scanned") or 0)
-            failure = failure or (str(more.get("status")) if more.get("status") not in _GOOD else "")
-        elif each.get("type") in _ENDS:
-            return Outcome(rows, failure or ("" if each["type"] == "COMPLETED" else str(each["type"])))
+        kind, status = each.get("type"), (each.get("additional_data") or {}).get("status")
+        if kind == _SCANNED and status not in _GOOD:
+            failure = failure or str(status)
+        elif kind in _ENDS:
+            return failure or ("" if kind == "COMPLETED" else str(kind))
     return None
 
 
