@@ -66,6 +66,12 @@ def test_a_batch_holds_the_offsets_between_its_positions() -> None:
     assert batch.size == 2
 
 
+def test_messages_that_have_landed_are_not_searched() -> None:
+    start = Position({PLACE: Offset(0)}, {})
+    batch = Batch("q", 1, start, start.advanced({PLACE: Offset(9)}, {}), start.advanced({PLACE: Offset(6)}, {}))
+    assert ranges_of(batch) == [a_range(6, 9)]
+
+
 def test_ranges_around_messages_go_from_the_first_to_the_last_of_each_partition() -> None:
     other = PartitionId(TopicName("events"), Partition(1))
     origins = [Origin(*PLACE, Offset(7)), Origin(*other, Offset(3)), Origin(*PLACE, Offset(4))]

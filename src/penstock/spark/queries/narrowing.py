@@ -48,8 +48,8 @@ Try = Callable[[OffsetRange], TransformFailed | None]
 
 
 def ranges_of(batch: Batch) -> list[OffsetRange]:
-    """The ranges that a batch holds."""
-    starts, ends = batch.start.offsets, batch.end.offsets
+    """Return the offset ranges of a batch, without messages that have landed: a replay would store those twice."""
+    starts, ends = {**batch.start.offsets, **batch.already_landed}, batch.end.offsets
     found = (OffsetRange(partition, starts.get(partition, Offset(0)), end) for partition, end in ends.items())
     return [each for each in found if each.size > 0]
 
