@@ -20,7 +20,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type, which checkers see above
-    """Import a public name when it is first used, so that commands without Kafka start at once."""
+    """Import a public name on first use, so that commands without Kafka start quickly."""
     if name not in _HOMES:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""Settings and YAML files: everything is checked, whole, before anything connects."""
+"""Settings and YAML files. The whole configuration is checked before any connection is opened."""
 
 from penstock.config.secrets import PassThrough
 from penstock.config.settings import Settings, load_settings

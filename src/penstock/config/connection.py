@@ -1,4 +1,4 @@
-"""The `connection:` of a pipeline: which cluster and registry, in the words of DataHub Actions' files."""
+"""The `connection:` section of a pipeline: cluster and registry, with the keys of DataHub Actions' files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KNOWN = (_USER, _TOKEN, *_FILES)
 
 
 class Connection(BaseModel):
-    """A cluster and its registry; the settings hold for what is not given."""
+    """A cluster and its schema registry. Missing values come from the settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -40,7 +40,7 @@ class Connection(BaseModel):
         return given
 
     def settings(self, base: Settings) -> Settings:
-        """The settings with what is given here."""
+        """Return `base` overridden by the values of this connection."""
         return base.model_copy(update=self._given(base))
 
     def _given(self, base: Settings) -> Mapping[str, Any]:

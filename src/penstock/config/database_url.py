@@ -1,4 +1,4 @@
-"""Addresses of PostgreSQL databases as URLs."""
+"""URLs of PostgreSQL databases."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def at_database(url: str, database: str) -> str:
 
 
 def database_url_problem(url: str) -> str | None:
-    """Return why a PostgreSQL URL cannot be meant as it is, without quoting it; None for any other text.
+    """Return why a PostgreSQL URL is invalid, without quoting the URL; None for a valid URL or other text.
 
-    A password with `/`, `?` or `#` ends the address early: the rest of it would be taken for the database's name, and
-    libpq's errors would quote the beginning.
+    A password with `/`, `?` or `#` ends the address early: the rest would be read as the database name, and libpq's
+    errors would quote the beginning of the password.
     """
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in _SCHEMES:

@@ -1,4 +1,4 @@
-"""Types of values that many files and settings have: sizes and durations as people write them, names of topics."""
+"""Field types shared by files and settings: human-readable sizes and durations, topic names."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Values of HTTP headers, of which some are secrets."""
+"""Values of HTTP headers, some of them secret."""
 
 from __future__ import annotations
 
 
 def header_value_problem(value: str) -> str | None:
-    """Return why a text cannot be the value of a header, without the text; None if it can.
+    """Return why a text is invalid as a header value, without quoting the text; None if valid.
 
-    HTTP clients refuse such a value with an error that quotes it, secret or not.
+    HTTP clients reject an invalid value with an error that quotes the value, secret or not.
     """
     if value != value.strip():
         return "begins or ends with a space or a line break"

@@ -1,4 +1,4 @@
-"""Java properties files as text."""
+"""Text of Java properties files."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _CONTROLS = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
-    """Return the properties as the text of a file that Java reads back unchanged."""
+    """Return the text of a properties file that Java reads back unchanged."""
     return "".join(f"{_escaped(name, ':=#! ')}={_escaped(value)}\n" for name, value in properties.items())
 
 
 def _escaped(text: str, also: str = "") -> str:
-    """Java reads properties as ISO 8859-1, with everything else written by its UTF-16 units."""
+    """Escape for Java, which reads properties files as ISO 8859-1: non-ASCII characters become UTF-16 escapes."""
     escaped = "".join(_character(character, also) for character in text.replace("\\", "\\\\"))
     return f"\\{escaped}" if escaped.startswith(" ") else escaped
 

@@ -1,4 +1,4 @@
-"""Listening on a port that a setting names, as our servers do, and ending by a signal."""
+"""Listening sockets and signal handling of our servers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SERVER_OPTIONS: Final[Mapping[str, Any]] = {
     "proxy_headers": False,
     "timeout_keep_alive": _KEEP_ALIVE_SECONDS,
 }
-"""What every server of ours tells uvicorn: to speak only of what goes wrong, and to say nothing of itself."""
+"""Options of every uvicorn server: log only warnings and errors, and do not send a `Server` header."""
 
 
 def listen(host: str, port: int, setting: str) -> socket.socket:
-    """A socket on the address; PortInUse, naming the setting, where another program has it."""
+    """Return a socket that listens on the address. Raise PortInUse, naming the setting, if the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
@@ -41,9 +41,9 @@ def listen(host: str, port: int, setting: str) -> socket.socket:
 
 
 def survive_signals() -> None:
-    """Let SIGTERM and SIGINT kill nobody: a server handles them itself while it runs.
+    """Ignore SIGTERM and SIGINT outside of a server's run; uvicorn handles them while it runs.
 
-    uvicorn raises the signal again after its graceful end, for whoever handled it before.
+    After its graceful shutdown, uvicorn raises the signal again for the handler installed before its start.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: None)

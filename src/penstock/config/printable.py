@@ -1,4 +1,4 @@
-"""Text from outside, made safe for a terminal: the one place that decides which characters are shown as they are."""
+"""Make external text safe for a terminal: the only place that decides which characters are shown unescaped."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _NOT_IN_JSON = re.compile(r"[^\x20-\x7e\n]")
 
 
 def printable(value: object, keep: str = "") -> str:
-    r"""Return the text with everything that a terminal could obey, or that nobody sees, as an escape such as `\x1b`.
+    r"""Return the text with terminal control characters and invisible characters as escapes such as `\x1b`.
 
-    These are control characters of both sets (C0 and C1), changes of writing direction, line breaks and surrogates.
+    Escaped are control characters of both sets (C0 and C1), changes of writing direction, line breaks and surrogates.
     """
     plain = str(value)
     if plain.isprintable():
@@ -21,12 +21,12 @@ def printable(value: object, keep: str = "") -> str:
 
 
 def printable_lines(value: object) -> str:
-    """Return the same for a text of several lines, whose line breaks and tabs stay."""
+    """Like `printable`, for text of several lines: line breaks and tabs stay."""
     return printable(value, _LINES)
 
 
 def printable_json(value: object, indent: int | None = None) -> str:
-    """Return a value as JSON in which such characters are escaped as JSON does, so that it means the same."""
+    """Return a value as JSON, with the characters that `printable` escapes as JSON escapes: the value is unchanged."""
     plain = json.dumps(value, indent=indent, default=str, ensure_ascii=False)
     return _NOT_IN_JSON.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], plain)
 

@@ -1,4 +1,4 @@
-"""Keeping secrets out of everything that a person or a log can read."""
+"""Keep secrets out of output and logs."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _WORD = re.compile(r"(?<![^\s,])([\w.%-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\"(?:[^\"
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of a setting of this name must never be shown."""
+    """Whether the name of a setting marks a secret value."""
     return _SECRET_KEY.search(key) is not None and not key.endswith(".location")
 
 
 def hide(key: str, value: object) -> str:
-    """The value as it may be shown: hidden for a secret's name, else without the secrets in its text."""
+    """Return the value for display: hidden if the name marks a secret, else without secrets inside its text."""
     return HIDDEN if is_secret(key) else without_secrets(str(value))
 
 
 def without_secrets(text: str) -> str:
-    """The text without passwords of URLs and without the values of words such as `password=...`, quoted or not."""
+    """Return the text without URL passwords and without the values of words such as `password=...`, quoted or not."""
     text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", text)
     text = _URL_PARAMETER.sub(lambda found: _hidden_if_secret(found, f"{found[1]}={HIDDEN}"), text)
     return _WORD.sub(lambda found: _hidden_if_secret(found, f"{found[1]}{found[2]}{HIDDEN}"), text)
@@ -47,48 +47,48 @@ def _hidden_if_secret(found: re.Match[str], hidden: str) -> str:
 
 
 class PassThrough(Mapping[str, Any]):
-    """Options handed on to a library as they are, whose text form hides the secrets among them."""
+    """Options passed to a library unchanged. Their text form hides secrets."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._options = dict(options or {})
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - the library behind decides on the types
-        """The value of one option."""
+        """Return the value of an option."""
         return self._options[key]
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the options."""
+        """Iterate over the option names."""
         return iter(self._options)
 
     def __len__(self) -> int:
-        """How many options there are."""
+        """Return the number of options."""
         return len(self._options)
 
     def __repr__(self) -> str:
-        """The options with every secret hidden."""
+        """Return the options with every secret hidden."""
         return repr({key: hide(key, value) for key, value in self._options.items()})
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 - pydantic's signature
-        """Let settings models take a plain mapping for this type."""
+        """Let settings models accept a plain mapping for this type."""
         return core_schema.no_info_after_validator_function(cls, handler(dict[str, str | int | float | bool]))
 
 
 class Section(PassThrough):
-    """One room's own settings, nested as they stand in the file; the room checks them, secrets stay hidden."""
+    """Settings of a single component, nested as in the file. The component validates them; secrets stay hidden."""
 
     def leaves(self) -> Iterator[tuple[KeyPath, Any]]:
-        """Each value that holds no others, with its path."""
+        """Yield each scalar value with its path."""
         return _leaves((), self._options)
 
     def __repr__(self) -> str:
-        """The values by their dotted names, with every secret hidden."""
+        """Return the values by dotted name, with every secret hidden."""
         named = ((".".join(map(str, path)), value) for path, value in self.leaves())
         return repr({name: hide(name, value) for name, value in named})
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 - as above
-        """Let settings models take any nested mapping for this type."""
+        """Let settings models accept any nested mapping for this type."""
         return core_schema.no_info_after_validator_function(cls, handler(dict[str, Any]))
 
 

@@ -1,4 +1,4 @@
-"""The settings: `penstock.yaml`, then `PENSTOCK_*` in the environment, then options; the last one wins."""
+"""Settings from `penstock.yaml`, `PENSTOCK_*` variables and command-line options; later sources win."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 def _listed(value: object) -> object:
-    """The elements of `[1, 2]`, of the text `1, 2`, or of one value, each as text."""
+    """Return the elements of `[1, 2]`, of the text `1, 2`, or of a single value as a list of texts."""
     if isinstance(value, str):
         value = [item for item in value.strip().removeprefix("[").removesuffix("]").split(",") if item.strip()]
     return [str(item).strip() for item in (value if isinstance(value, list | tuple) else [value])]
@@ -48,12 +48,12 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 def default_cache() -> Path:
-    """The user's cache directory, shared by all projects."""
+    """Return the user's cache directory, shared by all projects."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
 
 
 class Ports(BaseModel):
-    """The ports of the local stack, all on localhost."""
+    """Ports of the local stack, all on localhost."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -67,13 +67,13 @@ class Ports(BaseModel):
 
 
 def _local_database(known: Mapping[str, Any]) -> SecretStr:
-    """Return the local stack's database; `known` has the fields before, unless they are invalid."""
+    """Return the URL of the local stack's database. `known` has the valid fields that precede this field."""
     ports, data = known.get("ports", Ports()), known.get("data", Path(".penstock"))
     return SecretStr(local_database_url(ports.postgres, data))
 
 
 class Settings(BaseModel):
-    """Where the systems are and how to talk to them."""
+    """Addresses, credentials and options of all systems."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -110,21 +110,21 @@ class Settings(BaseModel):
 
 
 class LoadedSettings(NamedTuple):
-    """The settings, and for each of them (`ports.kafka`, `bootstrap`) where its value came from."""
+    """The settings, and the source of each value by name (`ports.kafka`, `bootstrap`)."""
 
     settings: Settings
     sources: Mapping[str, str]
     file: YamlFile | None = None
 
     def place(self, path: KeyPath) -> str:
-        """Where a value, or else the nearest one around it, came from: a line, a variable or an option."""
+        """Return the source of a value, or of the nearest enclosing value: a line, a variable or an option."""
         source = _source(path, self.sources)
         in_file = self.file is not None and source.startswith(f"{self.file.path}:")
         return self.file.place(path) if self.file and in_file else source
 
 
 class _Layered(NamedTuple):
-    """One value on its way into the settings: its key path, where it came from, and the value."""
+    """A value before merging: its key path, its source, and the value."""
 
     path: KeyPath
     source: str
@@ -136,7 +136,7 @@ def load_settings(
     env: Mapping[str, str] = os.environ,
     options: Mapping[str, Value] | None = None,
 ) -> LoadedSettings:
-    """Merge file, environment and options; a ConfigError lists every problem with its place."""
+    """Merge file, environment and options. Raise a ConfigError that lists every problem with its position."""
     yaml_file = _read_file(file, env)
     layers = [*_from_file(yaml_file), *_from_env(env), *_from_options(options or {})]
     merged: dict[str, Value] = {}
@@ -156,7 +156,7 @@ def load_settings(
 
 
 def shown_settings(loaded: LoadedSettings) -> Iterable[tuple[str, str, str]]:
-    """Each setting as (name, value fit to be shown, where it came from)."""
+    """Yield each setting as (name, value without secrets, source)."""
     for name, value in loaded.settings:
         if isinstance(value, Section):
             for path, item in value.leaves():
@@ -199,7 +199,7 @@ def _from_env(env: Mapping[str, str]) -> list[_Layered]:
 
 
 def _env_path(name: str) -> KeyPath:
-    """`PENSTOCK_REGISTRY_USER` is `registry_user`, `PENSTOCK_KAFKA_SASL_USERNAME` is `kafka`, `sasl.username`."""
+    """Map `PENSTOCK_REGISTRY_USER` to `registry_user`, `PENSTOCK_KAFKA_SASL_USERNAME` to `kafka`, `sasl.username`."""
     key = name.removeprefix(PREFIX).lower()
     if key in Settings.model_fields:
         return (key,)

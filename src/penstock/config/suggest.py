@@ -1,4 +1,4 @@
-"""The closest known name, for who mistyped one."""
+"""Suggest the closest known name for a mistyped name."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _LONGEST = 100
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint that names the closest known name, or `otherwise` where none is close."""
+    """Return a hint with the closest known name, or `otherwise` if none is close."""
     close = difflib.get_close_matches(name, _alike(name, known), n=1) if len(name) <= _LONGEST else []
     return f"did you mean {close[0]}?" if close else otherwise
 
 
 def _alike(name: str, known: Iterable[str]) -> list[str]:
-    """The names that begin and end most alike: a close comparison of hundreds would take milliseconds."""
+    """Return the names with the most similar start and end: comparing hundreds closely would take milliseconds."""
     names = list(known)
     if len(names) <= _COMPARED or not name:
         return names

@@ -1,4 +1,4 @@
-"""Sizes, durations, rates and times as people write them, and back again.
+"""Parse and format human-readable sizes, durations, rates and times.
 
 `kB`, `MB`, `GB` and `TB` are powers of 1000, `KiB`, `MiB`, `GiB` and `TiB` powers of 1024.
 """
@@ -21,28 +21,28 @@ _NUMBER_AND_UNIT = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[a-zA-Z]*)")
 
 
 def parse_size(text: str) -> int:
-    """Bytes from `10GB`, `512KiB` or a bare number."""
+    """Return the bytes of `10GB`, `512KiB` or a bare number."""
     units = {"": 1, **_SIZES, **_BINARY_SIZES}
     return _parse(text, units, "a size", "write a number and B, kB, MB, GB or TB (KiB, MiB, … for 1024): 10GB")
 
 
 def parse_duration_ms(text: str) -> int:
-    """Milliseconds from `7d`, `36h` or `500ms`."""
+    """Return the milliseconds of `7d`, `36h` or `500ms`."""
     return _parse(text, _DURATIONS_MS, "a duration", "write a number and ms, s, m, h, d or w: 7d")
 
 
 def parse_limit_ms(text: str) -> int:
-    """Milliseconds of a duration, or `forever` as Kafka's -1."""
+    """Return the milliseconds of a duration, or Kafka's -1 for `forever`."""
     return UNLIMITED if text.strip().lower() in _FOREVER else parse_duration_ms(text)
 
 
 def parse_limit_bytes(text: str) -> int:
-    """Bytes of a size, or `unlimited` as Kafka's -1."""
+    """Return the bytes of a size, or Kafka's -1 for `unlimited`."""
     return UNLIMITED if text.strip().lower() in _FOREVER else parse_size(text)
 
 
 def parse_rate(text: str) -> int:
-    """Bytes per second from `50MB/s`."""
+    """Return the bytes per second of `50MB/s`."""
     size, slash, second = text.partition("/")
     if not slash or second.strip().lower() not in {"s", "sec"}:
         raise UsageError(f"{text!r} is not a rate", hint="write a size per second: 50MB/s")
@@ -50,7 +50,7 @@ def parse_rate(text: str) -> int:
 
 
 def parse_time(text: str, now: datetime | None = None) -> datetime:
-    """A moment from ISO 8601 (local time unless it has a zone) or an age such as `2h ago`."""
+    """Return the time of an ISO 8601 text (local time by default) or of an age such as `2h ago`."""
     age, ago, _ = text.strip().partition(" ago")
     if ago:
         return (now or datetime.now(UTC)) - timedelta(milliseconds=parse_duration_ms(age))
@@ -62,18 +62,18 @@ def parse_time(text: str, now: datetime | None = None) -> datetime:
 
 
 def show_size(size: float) -> str:
-    """A number of bytes for people: `1.5 MB`."""
+    """Format a number of bytes: `1.5 MB`."""
     unit, factor = next(((unit, factor) for unit, factor in _SHOWN_SIZES if size >= factor), ("B", 1))
     return f"{size / factor:,.1f}".removesuffix(".0") + f" {unit}"
 
 
 def show_rate(rate: float) -> str:
-    """Bytes per second for people: `38.2 MB/s`."""
+    """Format bytes per second: `38.2 MB/s`."""
     return f"{show_size(rate)}/s"
 
 
 def show_duration(milliseconds: float) -> str:
-    """A duration for people, in the largest unit that leaves a whole number: `7d`, `36h`, `1500ms`."""
+    """Format a duration in the largest unit that leaves a whole number: `7d`, `36h`, `1500ms`."""
     units = reversed(_DURATIONS_MS.items())
     whole = ((unit, factor) for unit, factor in units if unit != "w" and milliseconds % factor == 0)
     unit, factor = next(whole, ("ms", 1))

@@ -1,4 +1,4 @@
-"""From pydantic's complaints to problems with a place in the user's file and a suggestion."""
+"""Convert pydantic's validation errors to problems with a position in the user's file and a suggestion."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from penstock.config.yaml_file import KeyPath, YamlFile
 from penstock.errors import ConfigError, Problem
 
 _FOLLOWS = "default_factory_not_called"
-"""A default that depends on an invalid value: a consequence of another complaint."""
+"""A default that depends on an invalid value: the consequence of an error that is already reported."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def validate(model: type[Model], file: YamlFile) -> Model:
-    """The file as a model; a ConfigError lists every problem with its line."""
+    """Return the file as a model. Raise a ConfigError that lists every problem with its line."""
     try:
         return model.model_validate(file.content)
     except ValidationError as error:
@@ -28,9 +28,9 @@ def validate(model: type[Model], file: YamlFile) -> Model:
 def problems(
     error: ValidationError, model: type[BaseModel], place: Callable[[KeyPath], str], prefix: KeyPath = ()
 ) -> list[Problem]:
-    """Every complaint as a problem; an unknown key comes with the known one that is most like it.
+    """Return every validation error as a problem; an unknown key comes with the closest known key.
 
-    `prefix` is where the model stands in the file.
+    `prefix` is the key path of the model in the file.
     """
     known = set(_field_names(model))
     found = (item for item in error.errors() if item["type"] != _FOLLOWS)
@@ -46,7 +46,7 @@ def _problem(path: KeyPath, kind: str, message: str, known: set[str], place: Cal
 
 
 def _field_names(annotation: Any) -> Iterator[str]:  # noqa: ANN401 - annotations are of any type
-    """The names of all fields of a model and of the models inside it."""
+    """Yield the names of all fields of a model, including nested models."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             yield field.alias or name

@@ -1,4 +1,4 @@
-"""A YAML file whose values know their line, with `${VAR}` and `${VAR:-default}` filled in."""
+"""YAML files that record the line of each value, with `${VAR}` and `${VAR:-default}` substituted."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
 
 @dataclass(frozen=True)
 class YamlFile:
-    """The content of a file, and the line on which each of its values stands.
+    """The content of a file, and the line of each value.
 
-    `problems` are those with which it can be read all the same, so that others are found beside them: keys that stand
-    twice, and variables that are not set, of which `unset` are the values.
+    `problems` lists non-fatal problems, so that validation can report further problems together with them: duplicate
+    keys and unset variables. `unset` has the key paths of values with unset variables.
     """
 
     path: Path
@@ -39,20 +39,20 @@ class YamlFile:
     unset: frozenset[str] = frozenset()
 
     def place(self, key_path: KeyPath) -> str:
-        """Where a value, or else the nearest value around it, stands: `file:line`."""
+        """Return the position of a value, or of the nearest enclosing value: `file:line`."""
         while key_path and key_path not in self.lines:
             key_path = key_path[:-1]
         return f"{self.path}:{self.lines.get(key_path, 1)}"
 
     def with_others(self, found: Iterable[Problem]) -> list[Problem]:
-        """Its own problems, and of others those that are no mere consequence of a variable that is not set, by line."""
+        """Return all problems by line, without those in `found` that merely follow from an unset variable."""
         consequences = tuple(f"{name}{end}" for name in self.unset for end in ":. ")
         others = [problem for problem in found if not problem.message.startswith(consequences)]
         return sorted({*self.problems, *others}, key=_line)
 
 
 def read_yaml(path: Path, env: Mapping[str, str]) -> YamlFile:
-    """Read a file and fill in its variables; a ConfigError lists everything that stands in the way."""
+    """Read a file and substitute its variables. Raise a ConfigError that lists every problem."""
     file = read_to_check(path, env)
     if file.problems:
         raise ConfigError(list(file.problems))
@@ -60,7 +60,7 @@ def read_yaml(path: Path, env: Mapping[str, str]) -> YamlFile:
 
 
 def read_to_check(path: Path, env: Mapping[str, str]) -> YamlFile:
-    """Read a file to find its other mistakes too: what does not keep it from being read is in its `problems`."""
+    """Read a file for validation: non-fatal problems are returned in `problems` instead of raised."""
     root, raw, twice = _parsed(path, _text(path))
     if root is None:
         return YamlFile(path, {}, {})
@@ -82,13 +82,13 @@ def _text(path: Path) -> str:
 
 
 def _parsed(path: Path, text: str) -> tuple[yaml.Node | None, Value, list[Problem]]:
-    """The file's node tree, for the lines, its plain values, and keys that stand twice."""
+    """Return the node tree (for line numbers), the plain values, and a problem for each duplicate key."""
     try:
         loader, root = load(text)
         if root is None:
             return None, None, []
         _check_size(root, path)
-        twice = list(dict.fromkeys(_twice(root, (), path)))  # before values are made, which merges what `<<` names
+        twice = list(dict.fromkeys(_twice(root, (), path)))  # before construct_document, which resolves `<<`
         return root, loader.construct_document(root), twice
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -102,7 +102,7 @@ def _parsed(path: Path, text: str) -> tuple[yaml.Node | None, Value, list[Proble
 
 
 def _check_size(root: yaml.Node, path: Path) -> None:
-    """Aliases let a small file grow without bound, or contain itself: refuse both before building values."""
+    """Reject recursive or huge documents before building values: aliases can expand a small file without bound."""
     for count, (key_path, line) in enumerate(_lines(root, ())):
         if count > MAX_VALUES or len(key_path) > MAX_DEPTH:
             raise ConfigError(
@@ -111,7 +111,7 @@ def _check_size(root: yaml.Node, path: Path) -> None:
 
 
 def _twice(node: yaml.Node, key_path: KeyPath, path: Path) -> Iterator[Problem]:
-    """Keys that stand twice in one mapping; YAML would take the last one without a word."""
+    """Yield a problem for each duplicate key of a mapping; PyYAML would silently use the last value."""
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             yield from _twice(item, (*key_path, index), path)
@@ -137,7 +137,7 @@ def _lines(node: yaml.Node, key_path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
 
 
 class _Missing(NamedTuple):
-    """A variable that is not set, and the value that it stands in."""
+    """An unset variable, and the key path of the value that uses it."""
 
     key_path: KeyPath
     name: str

@@ -1,4 +1,4 @@
-"""PyYAML's safe loader, for files that are not to be trusted: every mistake is a YAMLError with its place."""
+"""PyYAML's safe loader for untrusted files: every mistake is a YAMLError with a position."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 
 
 class Loader(yaml.SafeLoader):
-    """Refuses what is nested too deeply, and gives a place to errors of values, which Python raises without one."""
+    """Safe loader that rejects deep nesting and adds a position to Python's errors about values."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as PyYAML has it
-        """Compose a node and those inside it."""
+        """Compose a node and its children."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             mark = self.get_mark()
@@ -30,7 +30,7 @@ class Loader(yaml.SafeLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ANN401 - as PyYAML has it
-        """Make the value of a node."""
+        """Construct the value of a node."""
         if isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and len(node.value) > _MAX_NUMBER:
             raise _wrong(node, "it is too long for a number or a date")
         try:
@@ -45,11 +45,11 @@ class Loader(yaml.SafeLoader):
 
 
 def load(text: str) -> tuple[Loader, yaml.Node | None]:
-    """A loader, and the tree of nodes of the one document in a text."""
+    """Return a loader and the node tree of the single document in a text."""
     loader = Loader(text)
     try:
         return loader, loader.get_single_node()
-    except (ArithmeticError, ValueError) as error:  # an escape such as "\UFFFFFFFF", which stands for no character
+    except (ArithmeticError, ValueError) as error:  # an escape of a nonexistent character, such as "\UFFFFFFFF"
         raise yaml.scanner.ScannerError(None, None, str(error), loader.get_mark()) from error
 
 

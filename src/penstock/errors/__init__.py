@@ -1,19 +1,19 @@
-"""Every error that Penstock raises: `Terminal` (fix something) or `Transient` (try again).
+"""Every error that Penstock raises: `Terminal` (fix something) or `Transient` (retry).
 
     PenstockError
-    ├── Terminal                       nothing changes by trying again
+    ├── Terminal                       retrying does not help
     │   ├── ConfigError                settings, YAML files, options     (exit code 2)
     │   ├── UsageError                 a command or call used wrongly    (exit code 2)
     │   ├── SchemaError
     │   │   ├── SchemaSyntaxError      the schema's text cannot be parsed
-    │   │   ├── SchemaIncompatible     the registry's rule forbids the change
-    │   │   └── SchemaNotFound         no such subject, version or id
+    │   │   ├── SchemaIncompatible     the registry's compatibility rule forbids the change
+    │   │   └── SchemaNotFound         unknown subject, version or id
     │   ├── RecordError
     │   │   ├── RecordInvalid          a value does not fit its schema
-    │   │   ├── RecordUndecodable      bytes are not what their schema says
-    │   │   ├── RecordTooLarge         larger than the broker takes
+    │   │   ├── RecordUndecodable      the bytes do not match their schema
+    │   │   ├── RecordTooLarge         larger than the broker accepts
     │   │   └── TransformFailed        a pipeline's transform fails on the record
-    │   ├── RegistryRefused            the registry answers, but not as a registry, or says no
+    │   ├── RegistryRefused            the registry rejects the request, or the server is not a registry
     │   ├── TopicNotFound, TopicExists, GroupNotFound, GroupBusy, KafkaRefused
     │   ├── NotAuthorized              the user lacks a named right
     │   ├── AuthenticationFailed       wrong user, password or certificate
@@ -24,36 +24,36 @@
     │   │   ├── LedgerLost             a table has files that no ledger accounts for
     │   │   ├── UnsafeStore            a store lets two writers create the same file
     │   │   ├── TakenOver              another driver runs the same query
-    │   │   ├── QueryFailed            Spark refuses the query
+    │   │   ├── QueryFailed            Spark rejects the query
     │   │   └── BatchFailed            a batch failed many times in the same way
-    │   ├── LetterNotFound             no dead letter stands there
+    │   ├── LetterNotFound             no dead letter at this position
     │   ├── ActionFailed               an action stops at an event that fails
-    │   ├── TargetRefused              what an action talks to said no
+    │   ├── TargetRefused              an action's target rejects an event
     │   ├── LakeError
     │   │   ├── TableNotFound          the lake has no such table
-    │   │   ├── TableUnreadable        its files or its log are not what they should be
-    │   │   ├── CompactionRefused      files cannot be merged so that no reader notices
-    │   │   └── QuestionRefused        SQL that is wrong, or more than a question     (exit code 2)
+    │   │   ├── TableUnreadable        damaged files or a damaged log
+    │   │   ├── CompactionRefused      files cannot be merged safely
+    │   │   └── QuestionRefused        invalid SQL, or a statement other than a query (exit code 2)
     │   └── LocalError
     │       ├── PortInUse, DiskFull, DataMismatch, PartFailed
     │       ├── AlreadyRunning, NotRunning
     │       └── JarRefused, JarUnavailable
-    └── Transient                      the same call may work later
-        ├── TargetUnavailable          what an action talks to does not answer, or asks to come back later
+    └── Transient                      a retry may succeed
+        ├── TargetUnavailable          an action's target does not answer, or asks for a later retry
         ├── BrokerUnavailable          no broker answers
         ├── RegistryUnavailable, ConnectUnavailable, DatabaseUnavailable
-        ├── DeliveryFailed             the broker did not confirm in time
-        │   └── Undelivered            what flushing or closing a producer found undelivered
-        ├── CommitFailed               the broker did not take down a group's place
+        ├── DeliveryFailed             the broker did not acknowledge in time
+        │   └── Undelivered            undelivered records found when flushing or closing a producer
+        ├── CommitFailed               the broker did not store a group's offsets
         ├── BufferFull                 the producer's buffer stayed full
         ├── QueryInterrupted           Spark failed in the middle of a batch
-        │   ├── UnknownFailure         for a reason that may not pass by itself
-        │   └── TableChanged           somebody else changed the same files of a table
+        │   ├── UnknownFailure         for a reason that may persist
+        │   └── TableChanged           a concurrent writer changed the same files of a table
         ├── LakeUnavailable            the lake's file system or object store does not answer
-        └── OperationTimedOut          an administrative call took too long
+        └── OperationTimedOut          a call took too long
 
-An error has a stable `code` (what programs and dead letters match), one factual line of text, a `hint`
-that says what to do, and `details` (what was tried) as data.
+An error has a stable `code` (matched by programs and dead letters), one factual line of text, a `hint` that says how to
+fix the problem, and `details` (the attempted operation) as data.
 """
 
 from penstock.errors.base import ConfigError, OperationTimedOut, PenstockError, Problem, Terminal, Transient, UsageError

@@ -1,4 +1,4 @@
-"""The root of all errors, its two branches, and the errors of configuration and usage."""
+"""Root of all errors, its two branches, and the errors of configuration and usage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class PenstockError(Exception):
-    """The root: a stable code, one line on what is wrong, a hint on what to do, and details as data."""
+    """Base error: a stable code, a one-line message, a hint for the fix, and details as data."""
 
     code: ClassVar[str] = "penstock"
     exit_code: ClassVar[int] = 1
@@ -20,11 +20,11 @@ class PenstockError(Exception):
 
 
 class Terminal(PenstockError):
-    """Trying again changes nothing: a person has to fix something."""
+    """Retrying does not help: a person has to fix something."""
 
 
 class Transient(PenstockError):
-    """The same call may succeed later; `retry_after` says when, if that is known."""
+    """A retry may succeed; `retry_after` holds the delay in seconds, if known."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None, **details: object) -> None:
         super().__init__(message, hint=hint, **details)
@@ -33,7 +33,7 @@ class Transient(PenstockError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong in a configuration, and where it stands."""
+    """One problem in a configuration, and its position."""
 
     place: str
     message: str
@@ -45,7 +45,7 @@ class Problem:
 
 
 class ConfigError(Terminal):
-    """Settings or a file are wrong; `problems` holds every one of them."""
+    """Settings or a file are invalid; `problems` lists every problem."""
 
     code = "config.invalid"
     exit_code = 2
@@ -63,6 +63,6 @@ class UsageError(Terminal, ValueError):
 
 
 class OperationTimedOut(Transient, TimeoutError):
-    """A call took longer than its stated time-out."""
+    """A call exceeded its timeout."""
 
     code = "timeout"

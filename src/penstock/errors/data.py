@@ -1,4 +1,4 @@
-"""Errors of schemas and of records, and of the registry that keeps schemas."""
+"""Errors of schemas, records, dead letters and the schema registry."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from penstock.errors.base import Terminal, Transient
 
 
 class SchemaError(Terminal):
-    """Something is wrong with a schema."""
+    """A schema is invalid, incompatible or missing."""
 
     code = "schema"
 
 
 class SchemaSyntaxError(SchemaError, ValueError):
-    """The text is not an Avro schema; the message has the line or the place."""
+    """The text is not an Avro schema; the message names the line or the path in the schema."""
 
     code = "schema.syntax"
 
 
 class SchemaIncompatible(SchemaError):
-    """The registry's compatibility rule forbids this version; `details["reasons"]` lists why."""
+    """The registry's compatibility rule forbids this version; `details["reasons"]` lists the reasons."""
 
     code = "schema.incompatible"
 
@@ -30,7 +30,7 @@ class SchemaNotFound(SchemaError, LookupError):
 
 
 class RecordError(Terminal):
-    """Something is wrong with one record."""
+    """A record is invalid."""
 
     code = "record"
 
@@ -42,13 +42,13 @@ class RecordInvalid(RecordError, ValueError):
 
 
 class RecordUndecodable(RecordError, ValueError):
-    """The bytes are not what their schema, or their wire format, says."""
+    """The bytes do not match their schema or wire format."""
 
     code = "record.undecodable"
 
 
 class RecordTooLarge(RecordError):
-    """The record is larger than the client or the broker takes."""
+    """The record is larger than the client or the broker accepts."""
 
     code = "record.too_large"
 
@@ -60,7 +60,7 @@ class TransformFailed(RecordError):
 
 
 class RegistryRefused(Terminal):
-    """The registry said no, or what answers at its address is not a registry."""
+    """The registry rejected the request, or the server at its address is not a registry."""
 
     code = "registry.refused"
 
@@ -72,6 +72,6 @@ class RegistryUnavailable(Transient, ConnectionError):
 
 
 class LetterNotFound(Terminal, LookupError):
-    """No dead letter stands at the place, or has it as its origin."""
+    """No dead letter has this position or this origin."""
 
     code = "dead_letter.not_found"

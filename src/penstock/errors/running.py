@@ -1,4 +1,4 @@
-"""Errors of what runs: pipelines and actions, tables of the lake, and the systems on this machine."""
+"""Errors of pipelines, actions, lake tables and the local stack."""
 
 from __future__ import annotations
 
@@ -6,59 +6,59 @@ from penstock.errors.base import Terminal, Transient
 
 
 class PipelineError(Terminal):
-    """A data pipeline cannot go on."""
+    """A data pipeline cannot continue."""
 
     code = "pipeline"
 
 
 class DataLost(PipelineError):
-    """Records were gone before they were read: by retention, or because the topic was made anew."""
+    """Records were gone before they were read: deleted by retention, or with a topic that was recreated."""
 
     code = "pipeline.data_lost"
 
 
 class LedgerLost(PipelineError):
-    """A table has files of this pipeline, but the ledger that says which records they hold is gone."""
+    """A table has files of this pipeline, but the ledger of their records is missing or damaged."""
 
     code = "pipeline.ledger_lost"
 
 
 class UnsafeStore(PipelineError):
-    """The store of a table lets two writers create the same file, so two drivers could write the same records."""
+    """The table's store lets two writers create the same file, so two drivers could write the same records."""
 
     code = "pipeline.unsafe_store"
 
 
 class TakenOver(PipelineError):
-    """Another driver has begun to run the same query."""
+    """Another driver has started to run the same query."""
 
     code = "pipeline.taken_over"
 
 
 class QueryFailed(PipelineError):
-    """Spark refuses the query, or its work fails in a way that trying again will not change."""
+    """Spark rejects the query, or fails in a way that a retry does not change."""
 
     code = "pipeline.failed"
 
 
 class BatchFailed(PipelineError):
-    """A batch failed many times in the same way, so trying again will not help."""
+    """A batch failed many times in the same way, so another retry does not help."""
 
     code = "pipeline.batch_failed"
 
 
 class QueryInterrupted(Transient):
-    """Spark failed in the middle of a batch: a disk that is full, a lost executor, a file system that is away."""
+    """Spark failed in the middle of a batch: full disk, lost executor, unreachable file system."""
 
     code = "pipeline.interrupted"
 
 
 class UnknownFailure(QueryInterrupted):
-    """Spark failed in the middle of a batch for a reason that may not pass by itself."""
+    """Spark failed in the middle of a batch for a reason that may persist."""
 
 
 class TableChanged(QueryInterrupted):
-    """Somebody else changed the same files of a table at the same time."""
+    """A concurrent writer changed the same files of a table."""
 
     code = "lake.changed"
 
@@ -70,7 +70,7 @@ class ActionFailed(Terminal):
 
 
 class LakeError(Terminal):
-    """Something is wrong with a table of the lake, or with a question to it."""
+    """A lake table or a query of the lake is invalid."""
 
     code = "lake"
 
@@ -82,50 +82,50 @@ class TableNotFound(LakeError, LookupError):
 
 
 class TableUnreadable(LakeError):
-    """A table's files or its log are not what they should be."""
+    """A table's files or its log are damaged."""
 
     code = "lake.table_unreadable"
 
 
 class CompactionRefused(LakeError):
-    """The table is kept where files cannot be merged without a reader noticing."""
+    """The table's store or format does not allow merging files unnoticed by readers."""
 
     code = "lake.compaction_refused"
 
 
 class QuestionRefused(LakeError):
-    """The SQL is wrong, which the message shows with its place, or it asks for more than an answer."""
+    """The SQL is invalid (the message shows the position), or is not a single query."""
 
     code = "lake.question_refused"
     exit_code = 2
 
 
 class LakeUnavailable(Transient):
-    """The lake's file system or object store does not answer, or changed while it was read."""
+    """The lake's file system or object store does not answer, or a table changed during the operation."""
 
     code = "lake.unavailable"
 
 
 class LocalError(Terminal):
-    """Something about the local stack is wrong."""
+    """The local stack cannot run as requested."""
 
     code = "local"
 
 
 class PortInUse(LocalError):
-    """Another program listens on a port that a part needs."""
+    """Another program listens on a port that a server needs."""
 
     code = "local.port_in_use"
 
 
 class DiskFull(LocalError):
-    """There is not enough room for the stack's data."""
+    """The disk lacks space for the stack's data."""
 
     code = "local.disk_full"
 
 
 class DataMismatch(LocalError):
-    """The data directory was written by another version or with other settings."""
+    """The data directory belongs to another version or other settings, or has foreign files."""
 
     code = "local.data_mismatch"
 
@@ -137,7 +137,7 @@ class PartFailed(LocalError):
 
 
 class AlreadyRunning(LocalError):
-    """A stack runs on this data directory already."""
+    """A stack already runs on this data directory."""
 
     code = "local.already_running"
 
@@ -149,12 +149,12 @@ class NotRunning(LocalError):
 
 
 class JarRefused(LocalError):
-    """A downloaded file does not have the hash that the lock file names."""
+    """A downloaded file does not have the hash in the lock file."""
 
     code = "local.jar_refused"
 
 
 class JarUnavailable(LocalError):
-    """A file of the lock could not be downloaded."""
+    """A file in the lock file could not be downloaded."""
 
     code = "local.jar_unavailable"

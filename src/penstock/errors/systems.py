@@ -1,4 +1,4 @@
-"""Errors of the systems beside us: Kafka, Connect, databases, and what actions talk to."""
+"""Errors of external systems: Kafka, Connect, databases, and targets of actions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TopicNotFound(Terminal, LookupError):
 
 
 class TopicExists(Terminal):
-    """A topic of that name is there already."""
+    """A topic with that name already exists."""
 
     code = "kafka.topic_exists"
 
@@ -33,13 +33,13 @@ class GroupBusy(Terminal):
 
 
 class KafkaRefused(Terminal):
-    """The broker refused a request for a reason that trying again will not change."""
+    """The broker rejected a request for a reason that a retry does not change."""
 
     code = "kafka.refused"
 
 
 class NotAuthorized(Terminal, PermissionError):
-    """The user lacks a right, which the message names."""
+    """The user lacks a right; the message names the right."""
 
     code = "kafka.not_authorized"
 
@@ -57,14 +57,14 @@ class BrokerUnavailable(Transient, ConnectionError):
 
 
 class DeliveryFailed(Transient):
-    """The broker did not confirm a record in time; `details["record"]` has it."""
+    """The broker did not acknowledge a record in time; `details["record"]` has the record."""
 
     code = "kafka.delivery_failed"
 
 
 @dataclass(frozen=True)
 class UndeliveredRecord:
-    """A record that the broker did not confirm, as it can be sent again, and the reason."""
+    """A record that the broker did not acknowledge, ready to be sent again, and the reason."""
 
     topic: str
     key: object
@@ -76,7 +76,7 @@ class UndeliveredRecord:
 
 
 class Undelivered(DeliveryFailed):
-    """Records were not delivered: `count` says how many, `records` has them, the first ones if they are very many."""
+    """Records were not delivered: `count` is their number, `records` has the first 100,000 at most."""
 
     code = "kafka.undelivered"
 
@@ -87,19 +87,19 @@ class Undelivered(DeliveryFailed):
 
 
 class CommitFailed(Transient):
-    """The group's place was not moved past a record, which will be read again; `details["offsets"]` has the places."""
+    """The group's offsets were not committed, so records will be read again; `details["offsets"]` has the offsets."""
 
     code = "kafka.commit_failed"
 
 
 class BufferFull(Transient):
-    """The producer's buffer stayed full for as long as the call was allowed to wait."""
+    """The producer's buffer stayed full for the maximum wait of the call."""
 
     code = "kafka.buffer_full"
 
 
 class ConnectRefused(Terminal):
-    """Kafka Connect said no, or what answers at its address is not Kafka Connect."""
+    """Kafka Connect rejected the request, or the server at its address is not Kafka Connect."""
 
     code = "connect.refused"
 
@@ -111,7 +111,7 @@ class ConnectorNotFound(Terminal, LookupError):
 
 
 class ConnectorFailed(Terminal):
-    """A connector or one of its tasks ended in an error; the message has its innermost cause."""
+    """A connector or one of its tasks failed; the message has the innermost cause."""
 
     code = "connect.failed"
 
@@ -123,30 +123,30 @@ class ConnectUnavailable(Transient, ConnectionError):
 
 
 class DatabaseRefused(Terminal):
-    """The database does not accept the user, the database's name or a statement."""
+    """The database rejects the user, the database name or a statement."""
 
     code = "database.refused"
 
 
 class DatabaseUnfit(Terminal):
-    """Change capture needs something that the database lacks; the hint has the SQL that mends it."""
+    """The database lacks a prerequisite of change capture or verification; the hint explains the fix."""
 
     code = "database.unfit"
 
 
 class DatabaseUnavailable(Transient, ConnectionError):
-    """No database answers at the address, or it takes no more connections."""
+    """No database answers at the address, or the database accepts no more connections."""
 
     code = "database.unavailable"
 
 
 class TargetRefused(Terminal):
-    """What an action talks to, such as a web server or a command, said no to an event."""
+    """An action's target, such as a web server or a command, rejected an event."""
 
     code = "action.refused"
 
 
 class TargetUnavailable(Transient, ConnectionError):
-    """What an action talks to does not answer, or asks to come back later."""
+    """An action's target does not answer, or asks for a later retry."""
 
     code = "action.unavailable"
