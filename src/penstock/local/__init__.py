@@ -1,1 +1,1 @@
-"""The real systems as local processes: Kafka, registry, PostgreSQL, Connect, S3."""
+"""Local processes for the real systems: Kafka, registry, PostgreSQL, Connect and S3."""

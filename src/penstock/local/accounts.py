@@ -1,4 +1,4 @@
-"""The account for a program that refuses to run as root."""
+"""Unprivileged account for programs that refuse to run as root."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ NOBODY = "nobody"
 
 
 def unprivileged_account(paths: Iterable[Path]) -> Account | None:
-    """The account to run as, None being one's own; root gives way to `nobody`, who must reach these paths."""
+    """Return the account to run as: `nobody` for root, otherwise None (the current user).
+
+    `read_anywhere` is set if `nobody` could not reach the paths without extra rights.
+    """
     if os.geteuid() != 0:
         return None
     entry = pwd.getpwnam(NOBODY)
@@ -22,6 +25,6 @@ def unprivileged_account(paths: Iterable[Path]) -> Account | None:
 
 
 def _is_closed(path: Path) -> bool:
-    """Whether some directory on the way lets only its owner through."""
+    """Whether any parent directory is closed to other users."""
     there = (parent for parent in path.absolute().parents if parent.exists())
     return any(not parent.stat().st_mode & stat.S_IXOTH for parent in there)

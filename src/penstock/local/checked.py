@@ -1,4 +1,4 @@
-"""Which files of the cache were compared with the lock: each once for each version of the lock."""
+"""Record of verified cache files, so that each file is compared with each version of the lock only once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from penstock.local.lock import LockedFile
 
 
 class Checked:
-    """A list of coordinates in a file that is named after the content of the lock."""
+    """List of verified coordinates, in a file named after the content of the lock."""
 
     def __init__(self, directory: Path, lock: Iterable[LockedFile]) -> None:
         content = "\n".join(sorted(f"{file.coordinate} {file.sha256}" for file in lock))
         self._file = directory / hashlib.sha256(content.encode()).hexdigest()
 
     def missing(self, files: Iterable[LockedFile]) -> tuple[LockedFile, ...]:
-        """The files that were not compared with this lock yet."""
+        """Return the files not yet compared with this lock."""
         try:
             known = set(self._file.read_text(encoding="ascii").split())
         except OSError:
@@ -26,7 +26,7 @@ class Checked:
         return tuple(file for file in files if str(file.coordinate) not in known)
 
     def add(self, files: Iterable[LockedFile]) -> None:
-        """Remember files that are as the lock says. A cache that cannot be written to is compared at each start."""
+        """Record files that match the lock. If the cache is read-only, files are compared at every start."""
         found = [f"{file.coordinate}\n" for file in files]
         if not found:
             return

@@ -1,4 +1,4 @@
-"""Taking a data directory for one stack: nobody else in it, nothing left behind, and data of this version."""
+"""Exclusive claim of a data directory: lock the directory, clean up after a crash, and check the data's version."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MIB = 1024 * 1024
 _BEFORE_A_STACK = {LOCK_FILE, "logs"}
 
 Facts = dict[str, str]
-"""What the data depends on, such as `{"kafka": "4.3.1", "brokers": "3"}`."""
+"""Properties that the data depends on, such as `{"kafka": "4.3.1", "brokers": "3"}`."""
 
 
 class Claim:
-    """A data directory held by this process, until it is released or the process ends."""
+    """Data directory held by this process until the claim is released or the process ends."""
 
     def __init__(self, data: Path, facts: Facts, notice: Callable[[str], None]) -> None:
         self._versions, self._facts = data / VERSIONS_FILE, facts
@@ -42,11 +42,11 @@ class Claim:
             undo.pop_all()
 
     def remember_facts(self) -> None:
-        """Write down what the data depends on from now on, since something is about to write it."""
+        """Record the properties that the data depends on. Called right before the first write."""
         write_private(self._versions, msgspec.json.format(msgspec.json.encode(self._facts)).decode())
 
     def release(self) -> None:
-        """Let others have the directory."""
+        """Release the directory."""
         self._lock.close()
 
 
@@ -61,14 +61,14 @@ def _locked(data: Path) -> IO[str]:
 
 
 def already_running(data: Path, state: StackState | None) -> AlreadyRunning:
-    """The error for a directory that a stack has."""
+    """Return the error for a directory in use by a running stack."""
     who = f" (pid {state.supervisor.pid})" if state else ""
     hint = "`penstock status` shows it, `penstock down` stops it, --data starts another elsewhere"
     return AlreadyRunning(f"a stack runs on {data} already{who}", hint=hint)
 
 
 def clear_stale(data: Path, notice: Callable[[str], None]) -> None:
-    """Tell of a stack that did not stop by itself, and end what it left behind."""
+    """Report a stack that did not stop cleanly, and kill its remaining processes."""
     state = read_state(data)
     if state is None:
         return
@@ -79,7 +79,7 @@ def clear_stale(data: Path, notice: Callable[[str], None]) -> None:
 
 
 def check_facts(data: Path, facts: Facts) -> None:
-    """Refuse data that another version or other options wrote."""
+    """Reject data written by a different version or with different options."""
     file = data / VERSIONS_FILE
     if not file.exists():
         _begin(data)
@@ -96,7 +96,7 @@ def check_facts(data: Path, facts: Facts) -> None:
 
 
 def _begin(data: Path) -> None:
-    """Make the directory a stack's own, which it stays until it is wiped as a whole."""
+    """Mark the directory as owned by a stack. The mark remains until the directory is wiped."""
     foreign = sorted({entry.name for entry in data.iterdir()} - _BEFORE_A_STACK)
     if foreign:
         raise DataMismatch(
@@ -108,7 +108,7 @@ def _begin(data: Path) -> None:
 
 
 def check_disk(data: Path) -> None:
-    """Refuse to start where Kafka and PostgreSQL would soon run out of room."""
+    """Refuse to start if Kafka and PostgreSQL would soon run out of disk space."""
     free = shutil.disk_usage(data).free
     if free < MIN_FREE_BYTES:
         raise DiskFull(

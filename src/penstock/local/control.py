@@ -1,4 +1,4 @@
-"""A stack seen from another process: found by its state file, stopped by a signal, wiped with its data."""
+"""Control of a stack from a different process: find its state file, stop it by signal, wipe its data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STOP_SECONDS = 60.0
 
 
 def running_stack(data: Path) -> StackState:
-    """The stack that runs on this directory."""
+    """Return the state of the stack running on this directory."""
     state = read_state(data)
     if state is None:
         raise NotRunning(f"no stack runs on {data}", hint="`penstock up` starts one, --data names another directory")
@@ -28,14 +28,14 @@ def running_stack(data: Path) -> StackState:
 
 
 def refuse_running(data: Path) -> None:
-    """Refuse to start, or to remove, what runs."""
+    """Raise AlreadyRunning if a stack runs on this directory."""
     state = read_state(data)
     if state is not None and state.is_alive():
         raise already_running(data, state)
 
 
 def stop_stack(data: Path) -> str:
-    """Stop the stack of this directory, whatever state it is in, and say in a line what was done."""
+    """Stop the stack of this directory in any state. Return one line that describes the result."""
     state = read_state(data)
     if state is None:
         return "nothing was running"
@@ -51,7 +51,7 @@ def stop_stack(data: Path) -> str:
 
 
 def _end(process: psutil.Process) -> None:
-    """Ask first; if the stack does not end in time, kill it, and its parts die with it."""
+    """Send SIGTERM. Kill the stack after a timeout; its parts die with it."""
     try:
         process.terminate()
         process.wait(STOP_SECONDS)
@@ -63,13 +63,13 @@ def _end(process: psutil.Process) -> None:
 
 
 def check_wipeable(data: Path) -> None:
-    """Refuse to remove a directory that is no stack's."""
+    """Refuse to remove a directory without a stack's data."""
     if not (data / VERSIONS_FILE).exists():
         raise NotRunning(f"{data} has no stack's data", hint="--data names the directory")
 
 
 def wipe_data(data: Path) -> None:
-    """Remove a stopped stack's data and logs."""
+    """Remove the data and logs of a stopped stack."""
     check_wipeable(data)
     refuse_running(data)
     shutil.rmtree(data)

@@ -1,4 +1,4 @@
-"""Small files that the parts read."""
+"""Helpers for small configuration files and directories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write_properties(path: Path, properties: Mapping[str, str]) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a whole file, or none at all, that only its owner can read."""
+    """Write a file atomically, readable only by its owner."""
     make_directory(path.parent)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     scratch.touch(mode=0o600)
@@ -26,7 +26,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def make_directory(path: Path) -> Path:
-    """Make a directory and its parents, unless they are there."""
+    """Create a directory and its parents if they do not exist."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -37,13 +37,13 @@ def make_directory(path: Path) -> Path:
 
 
 def make_private_directory(path: Path) -> Path:
-    """Create a directory that only its owner can enter, or close the one that exists."""
+    """Create a directory that only its owner can enter, or restrict an existing one."""
     make_directory(path).chmod(0o700)
     return path
 
 
 def installed(package: str) -> Path:
-    """The directory of an installed package, found without running the package's code."""
+    """Return the directory of an installed package without importing the package."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise LocalError(f"the package {package} is not installed", hint="install penstock again")

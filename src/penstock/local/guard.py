@@ -1,7 +1,7 @@
-"""Runs a command that dies with its parent: `guard.py PARENT SIGNAL [--user UID GID [--read-anywhere]] -- COMMAND…`.
+"""Run a command that dies with its parent: `guard.py PARENT SIGNAL [--user UID GID [--read-anywhere]] -- COMMAND…`.
 
-It is started by its path and imports nothing of Penstock, so that it costs milliseconds. The order of its steps
-matters: the kernel forgets the signal when the user changes.
+The script is started by path and imports nothing of Penstock, so it starts within milliseconds. The order of steps
+matters: the kernel clears the parent-death signal when the user changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    """Become the command, bound to the parent's life."""
+    """Bind to the parent's life, then replace this process with the command."""
     options = _parse()
     if options.user:
         _become(*options.user, read_anywhere=options.read_anywhere)
@@ -43,7 +43,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _become(user: int, group: int, *, read_anywhere: bool) -> None:
-    """Change the user; on wish keep the right to walk through closed directories, such as root's home."""
+    """Change the user. With `read_anywhere`, keep the right to traverse closed directories, such as root's home."""
     if read_anywhere:
         _call("prctl", _PR_SET_KEEPCAPS, 1, 0, 0, 0)
     os.setgroups([])

@@ -1,4 +1,4 @@
-"""Apache Ivy, whose jar ships inside PySpark, as the one way to Maven repositories."""
+"""Downloads from Maven repositories with Apache Ivy, whose jar ships with PySpark."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OnBytes = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Source:
-    """Where downloads come from: Maven Central, a mirror, or the user's own Ivy settings; perhaps by a proxy."""
+    """Download source: Maven Central, a mirror, or the user's Ivy settings; optionally through a proxy."""
 
     ivy_settings: Path | None = None
     mirror: str | None = None
@@ -55,17 +55,17 @@ class Source:
 
 
 def source_of(settings: Settings) -> Source:
-    """The source that the settings name; a proxy of the environment serves where they name none."""
+    """Return the source from the settings. Without a configured proxy, use the environment's proxy."""
     return Source(settings.ivy_settings, settings.mirror, settings.proxy or getproxies().get("https"))
 
 
 def settings_xml(source: Source) -> str:
-    """Ivy settings with one Maven resolver, whose default root is Maven Central; hashes are ours to check."""
+    """Return Ivy settings with one Maven resolver (default: Maven Central). The cache checks hashes instead of Ivy."""
     return _SETTINGS.format(root=f" root={quoteattr(source.mirror)}" if source.mirror else "")
 
 
 def module_xml(coordinates: Iterable[Coordinate]) -> str:
-    """An Ivy module that asks for exactly these files, in every version that is listed."""
+    """Return an Ivy module that requests exactly these files, in every listed version."""
     return _MODULE.format(dependencies="\n".join(_dependency(item) for item in coordinates))
 
 
@@ -80,7 +80,7 @@ def _dependency(item: Coordinate) -> str:
 
 
 def proxy_options(proxy: str | None) -> tuple[str, ...]:
-    """The JVM's way to name a proxy given as `http://host:port`."""
+    """Return the JVM options for a proxy given as `http://host:port`."""
     if not proxy:
         return ()
     parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
@@ -92,9 +92,9 @@ def proxy_options(proxy: str | None) -> tuple[str, ...]:
 
 
 def retrieve(coordinates: Sequence[Coordinate], directory: Path, source: Source, on_bytes: OnBytes) -> Path:
-    """Download files below `directory`, and answer the folder that has them as `<organisation>/<file>`.
+    """Download files below `directory`. Return the folder that contains them as `<organisation>/<file>`.
 
-    What was finished before an interruption is not downloaded again.
+    After an interruption, finished downloads are not repeated.
     """
     if source.ivy_settings and not source.ivy_settings.is_file():
         raise JarUnavailable(f"ivy_settings: {source.ivy_settings} is no file", hint="correct it in the settings")

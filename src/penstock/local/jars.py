@@ -1,6 +1,6 @@
-"""The cache of downloaded files, shared by all projects.
+"""Cache of downloaded files, shared by all projects.
 
-Nothing enters it without the hash that the lock names, and each version of the lock compares every file once.
+A file enters the cache only if its hash matches the lock. Each version of the lock verifies every file once.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 _MIB = 1024 * 1024
 
 OnProgress = Callable[[int, int], None]
-"""Called with the bytes that are here and the bytes that are wanted."""
+"""Progress callback, called with the bytes done and the total bytes."""
 
 
 class JarCache:
-    """Downloads what is missing, once, and then says where each part's files are without any network."""
+    """Downloads missing files once, then resolves each part's files without network access."""
 
     def __init__(self, root: Path, source: Source, lock: tuple[LockedFile, ...] | None = None) -> None:
         self._root = root.absolute()
@@ -40,15 +40,15 @@ class JarCache:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> JarCache:
-        """The cache and the source of downloads that the settings name."""
+        """Create the cache with the directory and download source from the settings."""
         return cls(settings.cache, source_of(settings))
 
     def missing(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
-        """The files of these parts that are not here yet, by their size; `fetch` compares hashes."""
+        """Return the files of these parts that are not cached, judged by size. `fetch` compares hashes."""
         return tuple(file for file in files_of(parts, self._lock) if not _is_here(self.path(file), file))
 
     def fetch(self, parts: Iterable[str], on_progress: OnProgress = lambda _done, _total: None) -> None:
-        """Download what these parts miss and unpack their archives; another process that does the same is awaited."""
+        """Download missing files of these parts and unpack archives. Wait if a concurrent process is fetching."""
         wanted = set(parts)
         if not self._damaged(wanted) and not self.missing(wanted) and not self._packed(wanted):
             return
@@ -60,24 +60,24 @@ class JarCache:
                 unpack(self.path(file), self.unpacked(file))
 
     def path(self, file: LockedFile) -> Path:
-        """Where a file is, or will be."""
+        """Return the path of a file in the cache, whether or not the file exists yet."""
         return self._root / "jars" / file.path
 
     def classpath(self, part: str) -> tuple[Path, ...]:
-        """The jars of one part."""
+        """Return the jars of one part."""
         return tuple(self.path(file) for file in files_of([part], self._lock) if file.coordinate.extension == "jar")
 
     def unpacked(self, file: LockedFile) -> Path:
-        """Where an archive's content is, or will be."""
+        """Return the directory of an archive's content, whether or not it is unpacked yet."""
         return self._root / "unpacked" / file.coordinate.file_name.removesuffix(".tar.gz")
 
     def home(self, part: str) -> Path:
-        """The unpacked archive of a part that comes as one."""
+        """Return the unpacked archive of a part that ships as an archive."""
         archive = next(file for file in files_of([part], self._lock) if file.coordinate.extension == "tar.gz")
         return self.unpacked(archive)
 
     def _damaged(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
-        """The files here whose hash is another than the lock's, among those that were not compared with it yet."""
+        """Return cached files whose hash differs from the lock, among those not yet verified against this lock."""
         here = [file for file in files_of(parts, self._lock) if _is_here(self.path(file), file)]
         unchecked = self._checked.missing(here)
         damaged = tuple(file for file in unchecked if sha256_of(self.path(file)) != file.sha256)
@@ -120,13 +120,13 @@ class JarCache:
 
 
 def sha256_of(path: Path) -> str:
-    """The hash of a file, in hex."""
+    """Return the SHA-256 hash of a file in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_room(directory: Path, total: int) -> None:
-    """A download lies here twice for a while, as Ivy keeps it and in the cache, and archives are unpacked too."""
+    """Require free space for the download, its copy in Ivy's cache and the unpacked archives."""
     free = shutil.disk_usage(directory).free
     if free < _ROOM * total:
         raise DiskFull(

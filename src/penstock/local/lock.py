@@ -1,4 +1,4 @@
-"""The lock of every file that the local stack downloads: which parts need it, its coordinate, hash and size."""
+"""Lock of all files that the local stack downloads: parts, coordinate, hash and size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COORDINATE_FIELDS = (3, 4)
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A file in a Maven repository, written `organisation:name:version[:classifier]@extension`."""
+    """Maven file, written `organisation:name:version[:classifier]@extension`."""
 
     organisation: str
     name: str
@@ -26,20 +26,20 @@ class Coordinate:
     extension: str = "jar"
 
     def __str__(self) -> str:
-        """The one-word form that the lock file and messages use."""
+        """Return the one-word form used in the lock file and messages."""
         fields = (self.organisation, self.name, self.version, self.classifier)
         return ":".join(field for field in fields if field) + f"@{self.extension}"
 
     @property
     def file_name(self) -> str:
-        """The file's name in a Maven repository."""
+        """Name of the file in a Maven repository."""
         classifier = f"-{self.classifier}" if self.classifier else ""
         return f"{self.name}-{self.version}{classifier}.{self.extension}"
 
 
 @dataclass(frozen=True)
 class LockedFile:
-    """One file of the lock."""
+    """One file in the lock."""
 
     parts: frozenset[str]
     coordinate: Coordinate
@@ -48,16 +48,16 @@ class LockedFile:
 
     @property
     def path(self) -> PurePosixPath:
-        """Where the file lies below the cache's directory of jars."""
+        """Path of the file below the cache's directory of jars."""
         return PurePosixPath(self.coordinate.organisation, self.coordinate.file_name)
 
     def __str__(self) -> str:
-        """The file's line in the lock."""
+        """Return the file's line in the lock."""
         return f"{','.join(sorted(self.parts))} {self.coordinate} {self.sha256} {self.size}"
 
 
 def parse_coordinate(text: str) -> Coordinate:
-    """Read `organisation:name:version[:classifier]@extension`."""
+    """Parse `organisation:name:version[:classifier]@extension`."""
     names, _, extension = text.partition("@")
     fields = names.split(":")
     if len(fields) not in _COORDINATE_FIELDS or not extension:
@@ -67,7 +67,7 @@ def parse_coordinate(text: str) -> Coordinate:
 
 
 def parse_lock(text: str) -> tuple[LockedFile, ...]:
-    """Read a lock: one file a line as `parts coordinate sha256 size`; `#` begins a comment."""
+    """Parse a lock. Each line is `parts coordinate sha256 size`; `#` starts a comment."""
     lines = (line.partition("#")[0].split() for line in text.splitlines())
     return tuple(_locked_file(fields) for fields in lines if fields)
 
@@ -83,11 +83,11 @@ def _locked_file(fields: list[str]) -> LockedFile:
 
 @cache
 def shipped_lock() -> tuple[LockedFile, ...]:
-    """The lock that comes with this version of Penstock."""
+    """Return the lock shipped with this version of Penstock."""
     return parse_lock(files("penstock.local").joinpath(LOCK_FILE).read_text(encoding="utf-8"))
 
 
 def files_of(parts: Iterable[str], lock: tuple[LockedFile, ...] | None = None) -> tuple[LockedFile, ...]:
-    """The files that any of these parts needs, each once."""
+    """Return the files needed by any of these parts, without duplicates."""
     wanted = set(parts)
     return tuple(file for file in (lock or shipped_lock()) if file.parts & wanted)

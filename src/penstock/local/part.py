@@ -1,4 +1,4 @@
-"""The one shape of everything that the stack runs."""
+"""Common description of the processes in a stack."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from enum import StrEnum
 from pathlib import Path
 
 Ports = Mapping[str, int]
-"""The ports that a part opens, by the setting that names each (`ports.kafka`)."""
+"""Ports opened by a part, keyed by setting name (`ports.kafka`)."""
 
 
 def nothing() -> None:
-    """A step that a part does not need."""
+    """Do nothing: default for steps that a part does not need."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """The user that a part runs as; `read_anywhere` lets it walk through closed directories on its way."""
+    """User that a part runs as. `read_anywhere` lets the part traverse closed directories."""
 
     uid: int
     gid: int
@@ -27,10 +27,10 @@ class Account:
 
 @dataclass(frozen=True)
 class Part:
-    """One process: how it is prepared, run, known to be ready, and stopped.
+    """One process: how to prepare, run and stop it, and how to detect readiness.
 
-    `prepare` runs before the process and `settle` once it is ready; both are safe to repeat. The parts named in
-    `needs` are settled before `prepare` begins, and are stopped after this one.
+    `prepare` runs before the process starts and `settle` after it is ready; both are safe to repeat. Parts listed in
+    `needs` are settled before `prepare` begins, and are stopped after this part.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Part:
 
 
 class Condition(StrEnum):
-    """What can be said of a part."""
+    """Condition of a part."""
 
     WAITING = "waiting"
     STARTING = "starting"

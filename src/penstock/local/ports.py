@@ -1,4 +1,4 @@
-"""Ports on localhost: which are free, and who is told if one is not."""
+"""Ports on localhost: find free ports and refuse those in use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.local.part import Part
 HOST = "127.0.0.1"
 _LAST_PORT = 65535
 _NEVER_OUTGOING = range(20_000, 32_768)
-"""Below the ports that systems give to outgoing connections, one of which could else take a port whose part is down."""
+"""Range below the ephemeral ports: an outgoing connection cannot take the port of a part that is down."""
 
 
 def is_free(port: int) -> bool:
@@ -29,32 +29,32 @@ def is_free(port: int) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Whether something answers on this port."""
+    """Whether a server accepts connections on this port."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
         return probe.connect_ex((HOST, port)) == 0
 
 
 def free_ports(number: int, taken: Collection[int] = ()) -> tuple[int, ...]:
-    """Ports that nobody uses and that are not in `taken`."""
+    """Return unused ports that are not in `taken`."""
     shuffled = random.sample(_NEVER_OUTGOING, len(_NEVER_OUTGOING))
     return tuple(islice((port for port in shuffled if port not in taken and is_free(port)), number))
 
 
 def free_port_settings() -> Ports:
-    """A free port for every part, for a stack that should not meet anybody else's."""
+    """Return a free port for every part, for a stack isolated from all others."""
     names = Ports.model_fields
     return Ports(**dict(zip(names, free_ports(len(names)), strict=True)))
 
 
 def next_free_ports(first: int, number: int, taken: Collection[int]) -> tuple[int, ...]:
-    """The first port as it is, then the next free ones above it."""
+    """Return the first port unchanged, then the next free ports above it."""
     above = (port for port in count(first + 1) if port > _LAST_PORT or (port not in taken and is_free(port)))
     return first, *islice(above, number - 1)
 
 
 def check_ports(parts: Iterable[Part]) -> None:
-    """Refuse the first port that another program uses, by its number and the setting that names it."""
+    """Raise PortInUse, with the setting's name, for the first port that a different program uses."""
     for part in parts:
         for setting, port in part.ports.items():
             if not is_free(port):

@@ -1,4 +1,4 @@
-"""Starting and ending processes that never outlive the one who started them."""
+"""Start and stop processes that never outlive their parent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from penstock.local.part import Account, Part
 TAIL_LINES = 15
 _TAIL_BYTES = 64 * 1024
 _PRIVATE = 0o077
-"""The umask of parts: their files hold the data of everybody, and only the owner of the stack may read them."""
+"""Umask of parts. Their files contain all data, so only the stack's owner may read them."""
 _NO_SPACE = "No space left on device"
 
 
 def guarded(command: Sequence[str], *, orphan_signal: Signals = SIGKILL, account: Account | None = None) -> list[str]:
-    """The command, bound to this thread's life and, if an account is given, run as it."""
+    """Wrap a command so that it dies with this thread and, if given, runs as the account."""
     user = ["--user", str(account.uid), str(account.gid)] if account else []
     closed = ["--read-anywhere"] if account and account.read_anywhere else []
     wrapper = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), str(int(orphan_signal))]
@@ -30,7 +30,7 @@ def guarded(command: Sequence[str], *, orphan_signal: Signals = SIGKILL, account
 
 
 def spawn(part: Part) -> subprocess.Popen[bytes]:
-    """Start a part in a session of its own, so that a terminal's Ctrl-C reaches only the stack, with a fresh log.
+    """Start a part in a new session and with a fresh log. A terminal's Ctrl-C then reaches only the stack.
 
     The process dies with the calling thread.
     """
@@ -48,7 +48,7 @@ def spawn(part: Part) -> subprocess.Popen[bytes]:
 
 
 def run(name: str, command: Sequence[str], log: Path, *, account: Account | None = None, timeout: float = 60) -> None:
-    """Run one preparing step of a part to its end; its output is kept in `log`."""
+    """Run a preparation step of a part to completion, with its output in `log`."""
     make_private_directory(log.parent)
     with log.open("wb") as output:
         try:
@@ -69,12 +69,12 @@ def run(name: str, command: Sequence[str], log: Path, *, account: Account | None
 
 
 def how_it_ended(code: int) -> str:
-    """An exit code in words."""
+    """Describe an exit code in words."""
     return f"ended by {Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
 def failed(name: str, what: str, log: Path) -> LocalError:
-    """The error for a part that failed: what happened, and the last lines of its own log."""
+    """Return the error for a failed part, with the last lines of its log."""
     lines = tail(log)
     if any(_NO_SPACE in line for line in lines):
         return DiskFull(f"{name} {what}: {_NO_SPACE}", hint=f"free some room and start again; its log is {log}")
@@ -83,7 +83,7 @@ def failed(name: str, what: str, log: Path) -> LocalError:
 
 
 def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
-    """The last lines of a log that are not empty."""
+    """Return the last non-empty lines of a log."""
     if not log.exists():
         return []
     with log.open("rb") as file:
@@ -93,12 +93,12 @@ def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
 
 
 def keep_previous(log: Path) -> None:
-    """Make room for a fresh log; the one before it stays beside as `.1`."""
+    """Rename an existing log to `.1`, so that a fresh log can be written."""
     make_private_directory(log.parent)
     if log.exists():
         log.replace(log.with_name(f"{log.name}.1"))
 
 
 def environment(**variables: object) -> Mapping[str, str]:
-    """Environment variables as text."""
+    """Return environment variables as text."""
     return {name: str(value) for name, value in variables.items()}

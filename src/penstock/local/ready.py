@@ -1,4 +1,4 @@
-"""Ways to see that a part is ready."""
+"""Readiness checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TIMEOUT_SECONDS = 2.0
 
 
 def answers(url: str) -> bool:
-    """Whether a GET of this URL succeeds."""
+    """Whether a GET of this URL returns 200."""
     try:
         return httpx.get(url, timeout=_TIMEOUT_SECONDS, trust_env=False).status_code == HTTPStatus.OK
     except httpx.TransportError:

@@ -1,4 +1,4 @@
-"""One part at work: booted, watched, stopped."""
+"""Lifecycle of one part: boot, watch, stop."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _POLL_SECONDS = 0.1
 
 
 class Halted(Exception):
-    """The stack stops, so this part does not boot any further."""
+    """The stack is stopping, so the part stops booting."""
 
 
 class Runner:
-    """Keeps one part's process and its state; processes are born in the spawner's thread and die with it."""
+    """Process and state of one part. Processes start in the spawner's thread and die with it."""
 
     def __init__(
         self, part: Part, spawner: Executor, halt: threading.Event, on_change: Callable[[PartState], None]
@@ -39,7 +39,7 @@ class Runner:
         self._looking = threading.Lock()
 
     def boot(self) -> None:
-        """Prepare, start, await readiness and settle."""
+        """Prepare, start, wait for readiness and settle."""
         self._check_halt()
         self._process = None
         self._become(Condition.STARTING, process=None)
@@ -52,7 +52,7 @@ class Runner:
         self._become(Condition.READY)
 
     def look(self) -> PartState:
-        """The state now; a process that ended by itself makes the part dead."""
+        """Return the current state. A process that ended by itself marks the part as dead."""
         with self._looking:
             code = self._process.poll() if self._process else None
             if code is not None and self.state.condition in {Condition.STARTING, Condition.READY}:
@@ -60,7 +60,7 @@ class Runner:
             return self.state
 
     def kill(self) -> None:
-        """End the process as a crash would."""
+        """Kill the process, like a crash."""
         if self._process is None or self._process.poll() is not None:
             raise NotRunning(f"{self.part.name} is not running")
         self._process.kill()
@@ -68,14 +68,14 @@ class Runner:
         self.look()
 
     def ask_to_stop(self) -> None:
-        """Send the part its stop signal, if it runs."""
+        """Send the stop signal to a running part."""
         self._deadline = time.monotonic() + STOP_SECONDS
         if self._process and self._process.poll() is None:
             self._become(Condition.STOPPING)
             self._process.send_signal(self.part.stop_signal)
 
     def await_stop(self) -> None:
-        """Wait for the part to end, and kill it when its time is over."""
+        """Wait for the part to end. Kill it after the deadline."""
         if self._process is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""What differs between an open stack and a secured one."""
+"""Differences between an open and a secured stack."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from penstock.config import Settings
 
 
 def _nothing(_settings: Settings) -> None:
-    """Open stacks need no last step."""
+    """Do nothing: open stacks need no final step."""
 
 
 @dataclass(frozen=True)
 class Security:
-    """How brokers and clients are secured; without any of it, whoever reaches localhost may do anything.
+    """Security settings of brokers and clients. The defaults give full access to every process on localhost.
 
-    `broker_settings` come on top of a broker's own and before the user's; `format_arguments` are further ones for
-    `StorageTool format`; `settle` takes the settings of a client once all parts are ready, and is safe to repeat.
+    `broker_settings` override a broker's defaults; the user's settings override both. `format_arguments` are extra
+    arguments of `StorageTool format`. `settle` is called with a client's settings once all parts are ready, and is safe
+    to repeat.
     """
 
     broker_settings: Mapping[str, str] = field(default_factory=dict, repr=False)

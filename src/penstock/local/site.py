@@ -1,4 +1,4 @@
-"""What every part is made from: the options, where things lie, which ports, and how Kafka is secured."""
+"""Inputs of all parts: options, paths, ports, and Kafka's security."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BROKERS = (1, 3)
 
 @dataclass(frozen=True)
 class StackOptions:
-    """What to start, and how."""
+    """Options of a stack."""
 
     brokers: int = 1
     cdc: bool = False
@@ -27,14 +27,14 @@ class StackOptions:
     broker_settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a number of brokers that makes no sense on one machine."""
+        """Reject numbers of brokers that make no sense on one machine."""
         if self.brokers not in BROKERS:
             raise UsageError(f"{self.brokers} brokers are not possible", hint="choose 1 or 3")
 
 
 @dataclass(frozen=True)
 class Site:
-    """One stack's place: its directory, its ports, and the files that it runs from."""
+    """Resolved environment of one stack: directory, ports and files."""
 
     options: StackOptions
     settings: Settings
@@ -47,17 +47,17 @@ class Site:
     security: Security
 
     def log(self, name: str) -> Path:
-        """The log of the part of this name."""
+        """Return the log file of a part."""
         return self.data / "logs" / f"{name}.log"
 
     @property
     def bootstrap(self) -> str:
-        """Where clients find Kafka."""
+        """Kafka's bootstrap servers."""
         return ",".join(f"localhost:{port}" for port in self.kafka_ports)
 
 
 def survey(options: StackOptions, settings: Settings) -> Site:
-    """Choose the ports that no setting names, and gather what the parts are made from."""
+    """Choose ports without a setting, and collect the inputs of the parts."""
     named = set(dict(settings.ports).values())
     kafka = next_free_ports(settings.ports.kafka, options.brokers, named)
     apicurio, health, *controllers = free_ports(2 + options.brokers, {*named, *kafka})

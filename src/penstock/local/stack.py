@@ -1,4 +1,4 @@
-"""The local stack: real systems as processes that start together, stop in order, and never outlive their stack."""
+"""Local stack: real systems as processes that start together, stop in order and never outlive the stack."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["Stack", "StackOptions"]
 
 
 class Stack:
-    """The systems that the options ask for, on the ports and in the directory that the settings name.
+    """Stack of the systems in `options`, on the ports and in the directory from the settings.
 
-    It starts once, and its processes die with this one, whatever kills it. `on_change` hears of every change of a
-    part, from several threads; `notice` gets a line when something needs telling.
+    A stack starts once. Its processes die with this process, even after SIGKILL. `on_change` receives every state
+    change of a part and runs on several threads. `notice` receives one-line messages for the user.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Stack:
         self._spawner = ThreadPoolExecutor(1, thread_name_prefix="penstock-spawner")
 
     def start(self) -> None:
-        """Start everything and return when all is ready; whatever fails, nothing is left running."""
+        """Start all parts, and return when all are ready. After a failure, nothing is left running."""
         _check_system()
         self._claim = Claim(self._settings.data.absolute(), _facts(self._options), self._notice)
         with ExitStack() as undo:
@@ -72,7 +72,7 @@ class Stack:
         self._enter(Phase.RUNNING)
 
     def stop(self) -> None:
-        """Stop everything in reverse order; calling it again does nothing."""
+        """Stop all parts in reverse order. Calling `stop` again has no effect."""
         if self._claim is None:
             return
         self._halt.set()
@@ -85,7 +85,7 @@ class Stack:
         self._claim = None
 
     def settings(self) -> Settings:
-        """The settings of a client of this stack."""
+        """Return the settings of a client of this stack."""
         site = self._running_site()
         return self._settings.model_copy(
             update={
@@ -98,31 +98,31 @@ class Stack:
         )
 
     def addresses(self) -> dict[str, str]:
-        """Where clients find what runs, by the names of the settings that say so."""
+        """Return the addresses of running systems, by setting name."""
         found = addresses_in(self.settings()) if self._site else {}
         return {name: value for name, value in found.items() if name != "connect" or self._options.cdc}
 
     def states(self) -> tuple[PartState, ...]:
-        """Every part as it is now; one that died since the last look is found here."""
+        """Return the current state of every part. Dead processes are detected by this call."""
         return tuple(runner.look() for runner in self._runners)
 
     def kill(self, name: str) -> None:
-        """Kill one part as a crash would, with SIGKILL."""
+        """Kill one part with SIGKILL, like a crash."""
         self._runner(name).kill()
 
     def restart(self, name: str) -> None:
-        """Start one part that was killed or died, and wait until it is ready."""
+        """Restart a part that was killed or died, and wait until it is ready."""
         self._runner(name).boot()
 
     def __enter__(self) -> Self:
-        """Start."""
+        """Start the stack."""
         self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop."""
+        """Stop the stack."""
         self.stop()
 
     def _start_all(self) -> None:
@@ -166,7 +166,7 @@ class Stack:
 
 
 def _check_system() -> None:
-    """The promise that no process outlives its stack is kept by Linux."""
+    """Require Linux, which guarantees that no process outlives its stack."""
     if sys.platform != "linux":
         raise LocalError(
             "the local stack runs on Linux only",
@@ -180,7 +180,7 @@ def _facts(options: StackOptions) -> Facts:
 
 
 def addresses_in(settings: Settings) -> dict[str, str]:
-    """Where the systems are, by the names of the settings that say so."""
+    """Return the systems' addresses, by setting name."""
     return {
         "bootstrap": settings.bootstrap,
         "registry": settings.registry,
@@ -196,14 +196,14 @@ def _boot_after(needed: Sequence[Future[None]], runner: Runner) -> None:
 
 
 def _raise_first(errors: Sequence[BaseException | None]) -> None:
-    """Raise what went wrong first; that others were halted because of it is no news."""
+    """Raise the first real error. Parts halted because of a failure do not count."""
     real = [error for error in errors if error is not None and not isinstance(error, Halted)]
     if real:
         raise real[0]
 
 
 def _waves(runners: Sequence[Runner]) -> list[list[Runner]]:
-    """The parts in groups: first those that need nothing, then those that need only earlier ones."""
+    """Group the parts by dependency level: parts without needs first."""
     depth: dict[str, int] = {}
     for runner in runners:
         depth[runner.part.name] = 1 + max((depth[name] for name in runner.part.needs), default=0)

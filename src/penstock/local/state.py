@@ -1,4 +1,4 @@
-"""What can be known of a running stack from outside: the file `stack.json` in its data directory."""
+"""State of a running stack, published as `stack.json` in its data directory."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _START_TICK = 19
 
 
 class ProcessId(msgspec.Struct, frozen=True):
-    """A process that cannot be mistaken for a later one of the same number."""
+    """Process identity that survives reuse of the pid."""
 
     pid: int
     started: str
 
     @classmethod
     def of(cls, pid: int) -> ProcessId | None:
-        """The process of this number, if there is one."""
+        """Return the identity of the process with this pid, or None if there is none."""
         try:
             return cls(pid, _started(pid))
         except OSError:
             return None
 
     def process(self) -> psutil.Process | None:
-        """The process itself, if it still lives."""
+        """Return the process if it is still alive."""
         try:
             found = psutil.Process(self.pid)
             same = _started(self.pid) == self.started
@@ -42,13 +42,13 @@ class ProcessId(msgspec.Struct, frozen=True):
 
 
 def _started(pid: int) -> str:
-    """The boot of the machine and the tick of its clock in which a process began; no setting of the time moves it."""
+    """Return the machine's boot id and the process's start tick. Clock changes do not affect either."""
     after_name = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
     return f"{_BOOT_ID.read_text(encoding='ascii').strip()}/{after_name.split()[_START_TICK]}"
 
 
 class Phase(StrEnum):
-    """What the stack as a whole is doing."""
+    """Phase of the stack as a whole."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -56,7 +56,7 @@ class Phase(StrEnum):
 
 
 class PartState(msgspec.Struct, frozen=True):
-    """One part as it is now."""
+    """Current state of one part."""
 
     name: str
     version: str
@@ -68,7 +68,7 @@ class PartState(msgspec.Struct, frozen=True):
 
 
 class StackState(msgspec.Struct, frozen=True):
-    """The stack as it is now; `addresses` are what a client needs to find it, by setting."""
+    """Current state of the stack. `addresses` are the client settings that locate the stack."""
 
     supervisor: ProcessId
     phase: Phase
@@ -76,12 +76,12 @@ class StackState(msgspec.Struct, frozen=True):
     parts: tuple[PartState, ...] = ()
 
     def is_alive(self) -> bool:
-        """Whether the process that keeps the stack still runs."""
+        """Whether the stack's supervisor process still runs."""
         return self.supervisor.process() is not None
 
 
 def read_state(data: Path) -> StackState | None:
-    """The state that a stack left in its directory, or None if there is none that can be read."""
+    """Return the state file of a stack, or None if missing or unreadable."""
     try:
         return msgspec.json.decode((data / STATE_FILE).read_bytes(), type=StackState)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -89,22 +89,22 @@ def read_state(data: Path) -> StackState | None:
 
 
 def write_state(data: Path, state: StackState) -> None:
-    """Replace the state as a whole."""
+    """Replace the state file atomically."""
     write_private(data / STATE_FILE, msgspec.json.format(msgspec.json.encode(state)).decode())
 
 
 def remove_state(data: Path) -> None:
-    """Say that no stack runs here."""
+    """Remove the state file: no stack runs here."""
     (data / STATE_FILE).unlink(missing_ok=True)
 
 
 def own_process() -> ProcessId:
-    """This process."""
+    """Return the identity of the current process."""
     return ProcessId(os.getpid(), _started(os.getpid()))
 
 
 def kill_leftovers(state: StackState) -> list[str]:
-    """Kill what a stack left behind when it was killed itself, and name it; other processes are never touched."""
+    """Kill the remaining processes of a dead stack and return their names. Unrelated processes are never touched."""
     killed = []
     for part in state.parts:
         process = part.process.process() if part.process else None
@@ -115,7 +115,7 @@ def kill_leftovers(state: StackState) -> list[str]:
 
 
 def memory_of(process: ProcessId | None) -> int:
-    """The bytes of memory that a process and its children hold; what they share counts once."""
+    """Return the memory of a process and its children in bytes. Shared memory counts once."""
     root = process.process() if process else None
     if root is None:
         return 0

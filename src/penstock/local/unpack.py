@@ -1,4 +1,4 @@
-"""Archives, unpacked so that their directory is there whole or not at all."""
+"""Atomic unpacking of archives: the directory is complete or missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.errors import JarRefused
 
 
 def unpack(archive: Path, directory: Path) -> None:
-    """Unpack a tar archive as `directory`; a name that leads outside is refused."""
+    """Unpack a tar archive as `directory`. Reject names that lead outside."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
         inside = Path(scratch, "inside")
@@ -28,7 +28,7 @@ def unpack(archive: Path, directory: Path) -> None:
 
 
 def _unpack_member(tar: tarfile.TarFile, member: tarfile.TarInfo, directory: Path) -> None:
-    """Write one file or directory; links and devices are left out, since no archive of the lock needs them."""
+    """Write one file or directory. Skip links and devices, which no archive in the lock needs."""
     place = Path(os.path.normpath(directory / member.name))
     if not place.is_relative_to(directory):
         raise tarfile.TarError(f"{member.name} leads outside")

@@ -1,7 +1,7 @@
-"""What the stack can run, one module for each system.
+"""Systems that the stack can run, one module per system.
 
-A module has `FILES` (the parts of the lock that it needs), `wanted(options)`, and `parts(site)`, which makes its
-processes. To add a system, write its module and name it in `SYSTEMS`.
+A module defines `FILES` (its parts of the lock), `wanted(options)`, and `parts(site)`, which creates its processes.
+To add a system, write its module and list it in `SYSTEMS`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from penstock.local.site import Site, StackOptions
 
 
 class System(Protocol):
-    """A module of this folder."""
+    """Interface of the modules in this folder."""
 
     FILES: tuple[str, ...]
 
     def wanted(self, options: StackOptions, /) -> bool:
-        """Whether these options ask for the system."""
+        """Whether these options request the system."""
         ...
 
     def parts(self, site: Site, /) -> Sequence[Part]:
-        """Its processes."""
+        """Return the system's processes."""
         ...
 
 
@@ -32,10 +32,10 @@ SYSTEMS: tuple[System, ...] = (kafka, postgres, apicurio, registry, connect, s3)
 
 
 def files_needed(options: StackOptions) -> list[str]:
-    """The parts of the lock that these options need."""
+    """Return the parts of the lock needed for these options."""
     return [name for system in SYSTEMS if system.wanted(options) for name in system.FILES]
 
 
 def plan(site: Site) -> tuple[Part, ...]:
-    """Every process that the site's options ask for; a part stands after those it needs."""
+    """Return every process that the site's options request, ordered so that dependencies come first."""
     return tuple(part for system in SYSTEMS if system.wanted(site.options) for part in system.parts(site))

@@ -1,4 +1,4 @@
-"""Apicurio, the registry behind the registry's port; its schemas are stored in PostgreSQL."""
+"""Apicurio, the registry behind the registry front. It stores schemas in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ VERSION = "3.3.3"
 
 
 def wanted(_options: StackOptions) -> bool:
-    """Always."""
+    """Return True: the stack always runs a registry."""
     return True
 
 
 def parts(site: Site) -> list[Part]:
-    """The server, on ports of its own that only the registry's front needs to know."""
+    """Return the server, on ports known only to the registry front."""
     return [
         Part(
             name="apicurio",
@@ -42,7 +42,7 @@ def parts(site: Site) -> list[Part]:
 
 
 def url(site: Site) -> str:
-    """Where Apicurio itself answers."""
+    """Return the URL of Apicurio itself."""
     return f"http://127.0.0.1:{site.apicurio_port}"
 
 
@@ -68,7 +68,7 @@ def _environment(site: Site) -> dict[str, str]:
 
 
 def _check_compatibility_by_default(site: Site) -> None:
-    """Set the rule that Confluent's registry begins with, once: a later choice of the user stays."""
+    """Set Confluent's default compatibility once. Later changes by the user are kept."""
     done = site.data / "registry.initialised"
     if done.exists():
         return

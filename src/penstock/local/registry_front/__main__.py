@@ -1,4 +1,4 @@
-"""`python -m penstock.local.registry_front URL PORT`: serve the front for the Apicurio at that URL."""
+"""`python -m penstock.local.registry_front URL PORT`: serve the front for the Apicurio at URL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.local.registry_front.app import create_app
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     parser = argparse.ArgumentParser(description="Confluent's API in front of Apicurio, on localhost.")
     parser.add_argument("apicurio", help="Apicurio's URL")
     parser.add_argument("port", type=int, help="the port to listen on")

@@ -1,4 +1,4 @@
-"""What the front asks Apicurio for itself: the order of registration, schemas, and rules of subjects."""
+"""Requests of the front itself to Apicurio: order of registration, schemas, and compatibility rules of subjects."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _EXPECTED = (HTTPStatus.NOT_FOUND,)
 
 
 class Apicurio:
-    """Apicurio's own API, as far as the front needs it."""
+    """Client for the subset of Apicurio's API that the front needs."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
 
     async def newest_first(self) -> AsyncIterator[Entry]:
-        """Every version of every Avro subject, the one registered last first; soft-deleted ones too."""
+        """Yield every version of every Avro subject, newest registration first, including soft-deleted versions."""
         offset = 0
         query: dict[str, str | int] = {"artifactType": "AVRO", "orderby": "globalId", "order": "desc", "limit": _PAGE}
         while True:
@@ -40,9 +40,9 @@ class Apicurio:
                 return
 
     async def schema(self, content_id: ContentId) -> str | None:
-        """The schema's text with its references written out, or None if there is no such id.
+        """Return the schema's text with references resolved, or None for an unknown id.
 
-        Apicurio keeps schemas that it cannot parse, and fails to resolve them; they are given as they are.
+        Apicurio also stores schemas that it cannot parse and fails to resolve. Such schemas are returned unchanged.
         """
         path = f"{CONFLUENT}/schemas/ids/{content_id}/schema"
         answer = await self._ask("GET", path, {"format": "resolved"}, (*_EXPECTED, HTTPStatus.INTERNAL_SERVER_ERROR))
@@ -51,27 +51,27 @@ class Apicurio:
         return None if answer.status_code == HTTPStatus.NOT_FOUND else answer.text
 
     async def versions(self, subject: str) -> list[int]:
-        """The numbers of a subject's versions; none if there is no such subject."""
+        """Return a subject's version numbers. An unknown subject has none."""
         return await self._get(f"{_subject(subject)}/versions") or []
 
     async def version(self, subject: str, version: str | int) -> dict[str, Any]:
-        """One version of a subject, its schema's references written out; SchemaNotFound if it is not there."""
+        """Return one version of a subject, with references resolved. Raise SchemaNotFound for a missing version."""
         found = await self._get(f"{_subject(subject)}/versions/{version}", format="resolved")
         if found is None:
             raise SchemaNotFound(f"the subject {subject} has no version {version}")
         return dict(found)
 
     async def global_level(self) -> str:
-        """The compatibility level of subjects that have none of their own."""
+        """Return the default compatibility level, for subjects without their own."""
         return str((await self._get(f"{CONFLUENT}/config"))["compatibilityLevel"])
 
     async def subject_level(self, subject: str) -> str | None:
-        """The subject's own compatibility level, if one was set."""
+        """Return the subject's own compatibility level, or None if not set."""
         rule = await self._get(_rule(subject))
         return rule["config"] if rule else None
 
     async def unset_subject_level(self, subject: str) -> None:
-        """Let the subject follow the global level again."""
+        """Remove the subject's own level, so that the global level applies."""
         await self._ask("DELETE", _rule(subject))
 
     async def _get(self, path: str, **query: str | int) -> Any:  # noqa: ANN401 - JSON

@@ -1,4 +1,4 @@
-"""The front as an ASGI app: what Apicurio answers as Confluent's API says passes through, the rest is mended here."""
+"""ASGI app of the front: relay Apicurio's answers, and correct those that differ from Confluent's API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 
 
 def create_app(apicurio_url: str) -> Starlette:
-    """The front for the Apicurio at this URL."""
+    """Create the front for the Apicurio at this URL."""
 
     @asynccontextmanager
     async def opened(app: Starlette) -> AsyncIterator[None]:
@@ -51,7 +51,7 @@ def create_app(apicurio_url: str) -> Starlette:
 
 
 class Front:
-    """Answers one request after the other; the only thing it keeps is the index of fingerprints."""
+    """Request handler. Its only state is the index of fingerprints."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
@@ -60,7 +60,7 @@ class Front:
         self._reasons = Reasons(self._apicurio)
 
     async def answer(self, request: Request) -> Response:
-        """Answer as Confluent's registry would."""
+        """Return the answer that Confluent's registry would give."""
         segments = dialect.path_segments(request.scope["raw_path"])
         match request.method, segments:
             case (("GET" | "HEAD"), []):
@@ -120,7 +120,7 @@ class Front:
                 return await _as_confluent(request, await self._asked(request, segments))
 
     async def _register(self, request: Request, segments: list[str], subject: str) -> Response:
-        """Register a schema; a refusal has its reasons."""
+        """Register a schema. A rejection includes its reasons."""
         body = await read_request(request)
         answer = await self._asked(request, segments, body)
         if answer.status_code != HTTPStatus.CONFLICT:
@@ -130,9 +130,10 @@ class Front:
         return _fault(request, dialect.incompatible(subject, reasons))
 
     async def _check(self, request: Request, segments: list[str], subject: str, version: str = "") -> Response:
-        """Check a schema; with `verbose=true` a refusal has its reasons.
+        """Check a schema. With `verbose=true`, a rejection includes its reasons.
 
-        Apicurio does not follow references in a check, and takes the schema for a wrong one: then the reasons decide.
+        Apicurio does not follow references in a check and reports such schemas as invalid. The computed reasons decide
+        then.
         """
         body = await read_request(request)
         answer = await self._asked(request, segments, body)
@@ -159,13 +160,16 @@ class Front:
 
 
 def _is_from_another_page(request: Request) -> bool:
-    """Whether a browser sends this for a page that is not ours: bodies of any content type are taken as JSON here."""
+    """Whether a browser sent the request for a page of a different origin.
+
+    The check matters because bodies of any content type are parsed as JSON here.
+    """
     origin = request.headers.get("origin")
     return origin is not None and origin.partition("://")[2] != request.headers.get("host")
 
 
 async def _as_confluent(request: Request, answer: httpx.Response) -> Response:
-    """The answer in Confluent's form: its content type, and its shape of errors."""
+    """Convert the answer to Confluent's content type and error format."""
     if answer.is_error:
         return _fault(request, dialect.fault_of(answer.status_code, await read(answer)))
     is_json = answer.headers.get("content-type", "").startswith("application/json")
@@ -192,5 +196,5 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:
-    """Nobody is left to read an answer; there must be one all the same."""
+    """Return an empty answer. The client has disconnected, but Starlette requires a response."""
     return Response(status_code=HTTPStatus.BAD_REQUEST)

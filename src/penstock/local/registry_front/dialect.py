@@ -1,4 +1,4 @@
-"""Where Confluent's API and Apicurio's version of it differ, as pure functions."""
+"""Differences between Confluent's API and Apicurio's implementation, as pure functions."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ INVALID_VERSION = 42202
 
 
 class Fault(NamedTuple):
-    """An error as Confluent tells it; codes of five digits begin with their HTTP status."""
+    """Error in Confluent's format. Five-digit codes start with their HTTP status."""
 
     code: int
     message: str
 
     @property
     def status(self) -> int:
-        """The HTTP status that goes with the code."""
+        """Return the HTTP status for the code."""
         return self.code // 100 if self.code >= _CODED else self.code
 
     @property
     def body(self) -> dict[str, Value]:
-        """What the client gets: these two keys only, since old clients refuse others."""
+        """Return the JSON body with exactly two keys, because old clients reject additional keys."""
         return {"error_code": self.code, "message": self.message}
 
 
 def path_segments(raw_path: bytes) -> list[str]:
-    """The decoded parts of a path; a subject may contain an encoded slash, so the raw path is split."""
+    """Split the raw path, then decode the segments: a subject may contain an encoded slash."""
     path = raw_path.partition(b"?")[0].decode("ascii", errors="replace")
     return [unquote(part) for part in path.split("/") if part]
 
 
 def is_known(segments: list[str]) -> bool:
-    """Whether a path is one of the API's; some requests for others Apicurio leaves without any answer."""
+    """Whether the path belongs to the API. Apicurio never answers some requests for unknown paths."""
     return bool(segments) and segments[0] in _ROOTS
 
 
 def answer_type(accept: str) -> str:
-    """The content type that the client asks for; Confluent's own when it does not say."""
+    """Return the content type that the client accepts; Confluent's own by default."""
     return next((kind for kind in _TYPES if kind in accept), PREFERRED)
 
 
 def version_place(segments: list[str]) -> int | None:
-    """Which part of the path names a version, if one does."""
+    """Return the index of the segment with a version, if any."""
     match segments:
         case ["subjects", _, "versions", _, *_]:
             return 3
@@ -73,18 +73,18 @@ def version_place(segments: list[str]) -> int | None:
 
 
 def incompatible(subject: str, reasons: Sequence[str]) -> Fault:
-    """The refusal of a new version."""
+    """Return the error for an incompatible new version."""
     message = f'Schema being registered is incompatible with an earlier schema for subject "{subject}"'
     return Fault(INCOMPATIBLE, f"{message}, details: [{', '.join(reasons)}]")
 
 
 def is_version(text: str) -> bool:
-    """Whether Confluent would take it for a version; Apicurio would look for one of that name."""
+    """Whether Confluent accepts the text as a version. Apicurio would look up a version with this name."""
     return text in _LATEST or (_NUMBER.fullmatch(text) is not None and int(text) <= _MAX_VERSION)
 
 
 def fault_of(status: int, body: bytes) -> Fault:
-    """The error that Apicurio meant: its code decides on the status, and an answer without one gets one."""
+    """Convert Apicurio's error. Its code determines the HTTP status; without a code, the HTTP status serves as code."""
     try:
         told = json.loads(body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Finding a schema by its fingerprint, which Apicurio itself has no index for."""
+"""Lookup of schemas by fingerprint, for which Apicurio has no index."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Fingerprint = NewType("Fingerprint", str)
 
 
 class Entry(NamedTuple):
-    """One version of a subject: its place in the order of registration, and the id of its schema."""
+    """One version of a subject: position in the order of registration, and schema id."""
 
     place: int
     content_id: ContentId
 
 
 class FingerprintIndex:
-    """Maps fingerprints to schema ids, reading only what was registered since it last looked.
+    """Index from fingerprints to schema ids. Reads only versions registered since the last read.
 
-    A miss looks again, at once if `note_change` was called since, else at most once in `interval` seconds.
-    Of schemas with the same fingerprint the first registered one is found, always.
+    A miss triggers a read: immediately after `note_change`, otherwise at most once per `interval` seconds.
+    If several schemas share a fingerprint, the index always returns the first one registered.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class FingerprintIndex:
         self._reading = asyncio.Lock()
 
     def note_change(self) -> None:
-        """Tell that something may have been registered."""
+        """Note that a schema may have been registered."""
         self._changes += 1
 
     async def find(self, fingerprint: Fingerprint) -> ContentId | None:
-        """The id of the schema, or None if the registry has none with this fingerprint."""
+        """Return the schema's id, or None if no schema has this fingerprint."""
         if fingerprint not in self._found:
             async with self._reading:
                 if fingerprint not in self._found and self._is_due():

@@ -1,4 +1,4 @@
-"""Why a schema may not follow others: Apicurio says only that it may not, or names a field."""
+"""Reasons for incompatible schemas. Apicurio reports only the incompatibility, or names a field."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class _Body(msgspec.Struct):
 
 
 class Reasons:
-    """Finds the reasons, and words them as Confluent's registry does."""
+    """Finds the reasons and formats them like Confluent's registry."""
 
     def __init__(self, apicurio: Apicurio) -> None:
         self._apicurio = apicurio
 
     async def against(self, subject: str, body: bytes, version: str = "") -> list[str] | None:
-        """Every reason against the schema in a request's body, after one version or those that the level names.
+        """Return all reasons against the schema in a request body, compared with one version or as the level requires.
 
-        None, where that cannot be told, since the schema is wrong or not Avro.
+        Return None if the schema is invalid or not Avro.
         """
         level = await self._apicurio.subject_level(subject) or await self._apicurio.global_level()
         versions = [version] if version else await self._apicurio.versions(subject)
         try:
             new = await self._schema(msgspec.json.decode(body, type=_Body))
             old = [await self._registered(subject, each) for each in versions]
-            # Parsing and comparing take as long as the client's schema makes them, so not on the event loop.
+            # Parsing and comparing time depends on the client's schema, so both run off the event loop.
             found = await asyncio.to_thread(reasons_against, new, old, Compatibility(level))
         except (msgspec.DecodeError, SchemaError):
             return None

@@ -1,4 +1,4 @@
-"""`GET /schemas/id=<id>`: the bare text of a schema, by its number or its fingerprint."""
+"""`GET /schemas/id=<id>`: the bare text of a schema, by number or fingerprint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class SchemasById:
-    """Finds schemas by the ids that messages carry, whether 4, 8 or 16 bytes long."""
+    """Schema lookup by message ids of 4, 8 or 16 bytes."""
 
     def __init__(self, apicurio: Apicurio) -> None:
         self._apicurio = apicurio
@@ -23,7 +23,7 @@ class SchemasById:
         self.note_change = self._index.note_change
 
     async def text(self, schema_id: str) -> str | None:
-        """The schema's text, whole in itself, or None if the id is unknown."""
+        """Return the schema's text with references resolved, or None for an unknown id."""
         content_id = await self._content_id(schema_id)
         return None if content_id is None else await self._apicurio.schema(content_id)
 
@@ -43,5 +43,5 @@ class SchemasById:
 
 
 def _fingerprint(text: str) -> str:
-    """In a thread of its own: it takes as long as whoever registered the schema wanted it to."""
+    """Compute the fingerprint. Runs in a thread, because the time depends on the registered schema."""
     return Schema.from_text(text).fingerprint

@@ -1,4 +1,4 @@
-"""Apicurio behind the front: requests go there, and answers come back, as streams."""
+"""Connection to Apicurio: forward requests and relay answers as streams."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OWN = frozenset({"host", "accept-encoding", "date", "server"})
 
 
 def open_client(url: str) -> httpx.AsyncClient:
-    """A client with bounded waits and connections; never through a proxy, since Apicurio is on this machine."""
+    """Create a client with bounded waits and connections. No proxy is used, since Apicurio runs on this machine."""
     return httpx.AsyncClient(
         base_url=url,
         timeout=httpx.Timeout(30, connect=2),
@@ -41,9 +41,9 @@ def open_client(url: str) -> httpx.AsyncClient:
 async def forward(
     client: httpx.AsyncClient, request: Request, target: str, *, body: bytes | None = None, **headers: str
 ) -> httpx.Response:
-    """Send the client's request to a path of Apicurio; `body` is its body if that was read already.
+    """Forward the client's request to a path of Apicurio. Pass `body` if the request's body was already read.
 
-    The answer's body is still to be read.
+    The answer's body remains to be read.
     """
     with told_as_http():
         content = _limited(request) if body is None and _has_body(request) else body
@@ -51,13 +51,13 @@ async def forward(
 
 
 async def read_request(request: Request) -> bytes:
-    """The whole body of a request, up to the limit."""
+    """Return the whole body of a request. The size limit applies."""
     return b"".join([chunk async for chunk in _limited(request)])
 
 
 @contextmanager
 def told_as_http() -> Iterator[None]:
-    """Turn failures to reach Apicurio into the HTTP errors of a gateway."""
+    """Translate failures to reach Apicurio into HTTP gateway errors."""
     try:
         yield
     except httpx.TimeoutException as error:
@@ -69,13 +69,13 @@ def told_as_http() -> Iterator[None]:
 
 
 async def read(answer: httpx.Response) -> bytes:
-    """The whole body of an answer."""
+    """Return the whole body of an answer."""
     with told_as_http():
         return await answer.aread()
 
 
 def relayed(answer: httpx.Response, content_type: str | None = None) -> Response:
-    """The answer as it comes, chunk by chunk, with another content type if one is given."""
+    """Stream the answer unchanged, optionally with a different content type."""
     headers = dict(_end_to_end(answer.headers.multi_items()))
     if content_type:
         headers["content-type"] = content_type
@@ -100,7 +100,7 @@ def _has_body(request: Request) -> bool:
 
 
 def _end_to_end(headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """The headers that are meant for the far end, and not written anew by either side's library."""
+    """Return the end-to-end headers, without those that the HTTP libraries on either side set."""
     listed = list(headers)
     named = {name.strip().lower() for key, value in listed if key.lower() == "connection" for name in value.split(",")}
     return [(key, value) for key, value in listed if key.lower() not in _HOP_BY_HOP | _OWN | named]

@@ -1,4 +1,4 @@
-"""A certificate authority made on the spot, and the one certificate that it ever signs."""
+"""Local certificate authority, and the single certificate that it signs."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _HOSTS = (
 
 
 class Certificates(NamedTuple):
-    """Where the PEM files are: the authority's certificate, and the brokers' key with their certificate."""
+    """Paths of the PEM files: the authority's certificate, and the brokers' key and certificate."""
 
     authority: Path
     broker: Path
 
 
 def ensure_certificates(directory: Path, broker: str) -> Certificates:
-    """Find the certificates, or make them; ones that are about to end are made anew.
+    """Return the certificates. Create missing ones, and renew those that expire soon.
 
-    The authority's key is thrown away once it has signed, so nobody can make another certificate that clients trust.
+    The authority's key is discarded after signing, so nobody can create more certificates that clients trust.
     """
     files = Certificates(directory / "ca.pem", directory / "broker.pem")
     if not (files.authority.exists() and files.broker.exists()) or _ends_soon(files.authority):
@@ -83,7 +83,7 @@ def _authority(key: EllipticCurvePrivateKey) -> x509.Certificate:
 def _broker(
     name: str, key: EllipticCurvePrivateKey, authority: x509.Certificate, authority_key: EllipticCurvePrivateKey
 ) -> x509.Certificate:
-    """The brokers' certificate; they show it to clients, and to each other."""
+    """Return the brokers' certificate. Brokers present it to clients and to each other."""
     both = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
     builder = _builder(_name(name), authority.subject, key)
     builder = builder.add_extension(x509.SubjectAlternativeName(_HOSTS), critical=False)

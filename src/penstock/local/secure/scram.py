@@ -1,4 +1,4 @@
-"""SCRAM credentials as `StorageTool format` takes them."""
+"""SCRAM credentials in the format of `StorageTool format`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def credential(user: str, password: str) -> str:
-    """The value of `--add-scram` for one user, with the password salted, so that no log can show it."""
+    """Return one user's value of `--add-scram`. The password is salted, so logs cannot reveal it."""
     salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ITERATIONS)
     texts = f'salt="{_base64(salt)}",saltedpassword="{_base64(salted)}"'
@@ -20,7 +20,7 @@ def credential(user: str, password: str) -> str:
 
 
 def login(user: str, password: str) -> str:
-    """The value of `sasl.jaas.config` for Java clients and brokers."""
+    """Return the `sasl.jaas.config` of Java clients and brokers."""
     return f'{_LOGIN_MODULE} required username="{user}" password="{password}";'
 
 

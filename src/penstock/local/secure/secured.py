@@ -1,4 +1,4 @@
-"""What a secured stack's brokers and clients are told."""
+"""Security settings for the brokers and clients of a secured stack."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from penstock.local.security import Security
 
 @dataclass(frozen=True)
 class _Keys:
-    """The certificates, and the passwords by user."""
+    """Certificates, and passwords by user."""
 
     certificates: Certificates
     passwords: Mapping[str, str] = field(repr=False)
@@ -44,9 +44,9 @@ class _Keys:
 
 
 def secured(data: Path) -> Security:
-    """TLS everywhere; clients and brokers log in to brokers by SCRAM, brokers to controllers by certificate.
+    """Return security settings: TLS everywhere, SCRAM logins to brokers, certificates between brokers and controllers.
 
-    Certificates and passwords are found in the data directory, or made there now.
+    Certificates and passwords are read from the data directory, or created there.
     """
     keys = _Keys(ensure_certificates(secrets_directory(data), BROKER), ensure_passwords(data))
     return Security(
@@ -75,7 +75,7 @@ def _broker_settings(keys: _Keys) -> dict[str, str]:
 
 
 def _format_arguments(keys: _Keys) -> tuple[str, ...]:
-    """The users, who have to be known before the first of them can log in."""
+    """Return the users as arguments. Users must exist before the first login."""
     credentials = (credential(name, password) for name, password in keys.passwords.items())
     return tuple(word for user in credentials for word in ("--add-scram", user))
 
@@ -100,7 +100,7 @@ def _python_client(keys: _Keys, user: str) -> dict[str, str]:
 
 
 def _settle(data: Path, keys: _Keys, settings: Settings) -> None:
-    """Write each user's settings file, and grant the users their rights."""
+    """Write each user's settings file, and grant the users' rights."""
     for user in USERS:
         write_private(settings_file(data, user.name), _settings_text(keys, user.name, settings))
     with Admin(settings) as admin:

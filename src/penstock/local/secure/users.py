@@ -1,4 +1,4 @@
-"""Who may do what on a secured stack, and the passwords, drawn once."""
+"""Users of a secured stack with their rights, and passwords generated once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BROKER = "broker"
 
 
 class User(NamedTuple):
-    """One user: what they may do in words, and as rights; a superuser needs none."""
+    """One user: rights in words and as grants. A superuser needs no grants."""
 
     name: str
     may: str
@@ -51,17 +51,17 @@ _NAMES = (BROKER, *(user.name for user in USERS))
 
 
 def secrets_directory(data: Path) -> Path:
-    """Where a stack keeps its certificates, passwords and settings files."""
+    """Return the directory of the stack's certificates, passwords and settings files."""
     return data / "secure"
 
 
 def settings_file(data: Path, user: str) -> Path:
-    """A user's settings, for `penstock --settings` or PENSTOCK_SETTINGS."""
+    """Return the path of a user's settings, for `penstock --settings` or PENSTOCK_SETTINGS."""
     return secrets_directory(data) / f"{user}.yaml"
 
 
 def ensure_passwords(data: Path) -> Mapping[str, str]:
-    """The passwords by user, drawn the first time."""
+    """Return the passwords by user, generated at the first start."""
     file = secrets_directory(data) / "passwords.json"
     if not file.exists():
         write_private(file, json.dumps({name: secrets.token_urlsafe(24) for name in _NAMES}))
