@@ -98,7 +98,7 @@ class ConnectClient:
             return {"connector": {"state": UNASSIGNED}, "tasks": []}
         return found
 
-    def _ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - whatever JSON the path answers with
+    def _ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - any JSON response
         deadline = time.monotonic() + self._timeout
         while True:
             answer = self._send(method, path, body)

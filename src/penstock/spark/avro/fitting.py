@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import TransformFailed

@@ -12,7 +12,7 @@ import json
 from typing import Any, Final
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.avro.functions import from_avro
 
 _MARK: Final = bytes.fromhex("8f50454e53544f43")

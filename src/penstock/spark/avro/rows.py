@@ -9,7 +9,7 @@ from operator import or_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordInvalid, RecordUndecodable, SchemaError, SchemaIncompatible, SchemaNotFound

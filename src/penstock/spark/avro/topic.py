@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - the conventional alias
 
 from penstock.errors import RegistryRefused, SchemaError, SchemaNotFound
 from penstock.schemas import IdWidth, Schema, SchemaRegistry

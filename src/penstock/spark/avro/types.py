@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - the conventional alias
 
 from penstock.errors import SchemaError
 from penstock.schemas import Schema

@@ -1,1 +1,1 @@
-"""Changes of databases into tables of the lake: as a log, as a mirror, as a history."""
+"""Sinks for database changes: change log, mirror and history tables in the lake."""

@@ -1,4 +1,4 @@
-"""The changes of one batch: what is in them, and the last one of each row."""
+"""Changes of one batch: summary facts, checks, and the newest change of each row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import QueryFailed
@@ -21,17 +21,17 @@ _LAST: Final = internal("last")
 
 
 def own(name: str) -> Column:
-    """A column of rows, by its name alone."""
+    """Return the column by name, without a table alias."""
     return F.col(quoted(name))
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What must be known of a batch before it is written, found in one pass over it.
+    """Summary of a batch, collected in one pass before the batch is written.
 
-    `first` is the place of the change that stands first in the database's log, `last_delete` that of the last deletion.
-    `lifts` says that changes without a commit came together with snapshots, `moves` that rows under new keys lack what
-    was not sent again. Without `has_one_key`, `keys` are not all.
+    `first` is the lowest log position of the batch, `last_delete` the position of its last deletion. `lifts` is set if
+    changes without a commit position arrived together with snapshot rows, `moves` if rows under new keys lack
+    unavailable values. If `has_one_key` is false, `keys` is incomplete.
     """
 
     changes: int
@@ -45,29 +45,32 @@ class Facts:
     moves: bool = False
     has_one_key: bool = True
     outside: tuple[str, ...] = ()
-    """The columns of the key for which a row has a value that the type has no room for."""
+    """Key columns for which some row has a value outside the range of the column's type."""
 
     def of_types(self, schema: T.StructType) -> Facts:
-        """The same for rows of this schema: text has room for everything."""
+        """Return the facts for rows of this schema. Text columns hold any value, so they are removed from `outside`."""
         texts = {field.name for field in schema.fields if isinstance(field.dataType, T.StringType)}
         return replace(self, outside=tuple(key for key in self.outside if key not in texts))
 
     def identity(self, row: Callable[[str], Column] = own) -> list[Column]:
-        """What tells rows apart: their keys and, where a key is null because it is infinite or NaN, which of these."""
+        """Return the columns that identify a row.
+
+        Infinite and NaN key values are stored as null, so the columns include their text.
+        """
         outside = row(CDC).getField("outside")
         return [*map(row, self.keys), *(F.try_element_at(outside, F.lit(key)) for key in self.outside)]
 
     def told_missing(self, column: T.StructField) -> str | None:
-        """The name under which a column's value may be told not to be sent again: its own, or that in the database.
+        """Return the name under which `unavailable` lists a column, or None: the column's name or the database's name.
 
-        What is unchanged stays where it is, also in the columns of types that the column had at other times.
+        An unchanged value also stays in the columns for earlier types of the database column.
         """
         names = (column.name, apart_from(column.name, column.dataType))
         return next((name for name in names if name in self.unavailable), None)
 
 
 def refuse_without_changes(schema: T.StructType, table: str) -> None:
-    """Refuse rows that do not tell which change they are."""
+    """Reject rows without change metadata."""
     if CDC not in schema.names:
         raise QueryFailed(
             f"table {table} is made of changes, but the rows have no column {CDC}",
@@ -76,7 +79,7 @@ def refuse_without_changes(schema: T.StructType, table: str) -> None:
 
 
 def refuse_keyless(changes: DataFrame, table: str) -> None:
-    """Refuse changes whose rows cannot be told apart."""
+    """Reject changes without a key, because their rows cannot be identified."""
     if not changes.filter(f"{CDC}.op <> 't'").isEmpty():
         raise QueryFailed(
             f"table {table}: the changes have no key, so their rows cannot be told apart",
@@ -86,7 +89,7 @@ def refuse_keyless(changes: DataFrame, table: str) -> None:
 
 
 def refuse_lost_keys(changes: DataFrame, facts: Facts, table: str) -> None:
-    """Refuse changes whose rows have lost a part of their key on the way."""
+    """Reject changes if a transform removed a key column."""
     lost = [name for name in facts.keys if name not in changes.columns]
     if lost:
         raise QueryFailed(
@@ -96,7 +99,7 @@ def refuse_lost_keys(changes: DataFrame, facts: Facts, table: str) -> None:
 
 
 def refuse_own_names(columns: Sequence[str], own_names: Sequence[str], table: str) -> None:
-    """Refuse rows with a column that the table has for itself, where case does not count."""
+    """Reject a column whose name is reserved by the table, ignoring case."""
     for name in columns:
         if name.lower() in own_names:
             raise QueryFailed(
@@ -106,7 +109,7 @@ def refuse_own_names(columns: Sequence[str], own_names: Sequence[str], table: st
 
 
 def facts_of(changes: DataFrame) -> Facts:
-    """Look over a batch once."""
+    """Collect the facts of a batch in one pass."""
     [found] = changes.agg(*(column.alias(name) for name, column in _looked_for().items())).collect()
     keys, others = (tuple(found[name] or ()) for name in ("last_keys", "first_keys"))
     first, last_delete = (tuple(found[name] or (0, 0)) for name in ("first", "last_delete"))
@@ -133,7 +136,7 @@ def _looked_for() -> Mapping[str, Column]:
     place = F.struct(*position())
     return {
         "changes": F.count(F.lit(1)),
-        # A key with other columns is seldom; that there is only one is told by the first and the last of all.
+        # Several key definitions in one batch are rare. There is only one if minimum and maximum are equal.
         "first_keys": F.min(F.when(op != "t", keys)),
         "last_keys": F.max(F.when(op != "t", keys)),
         "unavailable": F.array_distinct(F.flatten(F.collect_set(unavailable))),
@@ -149,7 +152,7 @@ def _looked_for() -> Mapping[str, Column]:
 
 
 def by_keys(changes: DataFrame) -> Iterator[tuple[DataFrame, Facts]]:
-    """The changes and what is known of them; those of each key apart where the table's key changed, oldest first."""
+    """Yield the changes with their facts. If the table's key changed, yield one part per key, oldest first."""
     facts = facts_of(changes)
     if facts.has_one_key:
         yield changes, facts
@@ -163,10 +166,10 @@ def by_keys(changes: DataFrame) -> Iterator[tuple[DataFrame, Facts]]:
 
 
 def last_of_each(changes: DataFrame, facts: Facts) -> DataFrame:
-    """One change of each row: the newest one.
+    """Return the newest change of each row.
 
-    A value that the newest change does not have, because it was too large to be sent again, is that of the newest
-    change that has it; what none of them has stays in `unavailable`.
+    The newest change may lack a value that was too large to be sent again. The value then comes from the newest change
+    that contains it. Values missing from every change stay listed in `unavailable`.
     """
     ordered = in_order(changes.filter(F.col(CDC).getField("op") != "t"), facts.identity(), lifts=facts.lifts)
     plain = {field.name: facts.told_missing(field) for field in changes.schema if field.name not in {*facts.keys, CDC}}
@@ -180,12 +183,12 @@ def last_of_each(changes: DataFrame, facts: Facts) -> DataFrame:
 
 
 def is_missing(told: str) -> Column:
-    """Whether a change tells that a value was not sent again."""
+    """Whether a change lists a value as unavailable, that is, not sent again."""
     return F.coalesce(F.array_contains(F.col(CDC).getField("unavailable"), told), F.lit(False))
 
 
 def _newest_sent(name: str, told: str, is_delete: Column) -> Column:
-    """The newest value of a column that was sent, in a struct, so that null is a value too."""
+    """Return the newest value that was sent for a column, wrapped in a struct because null is a value too."""
     sent = F.struct(F.col(quoted(name)).alias("sent"))
     return F.max_by(sent, F.when(~is_missing(told) & ~is_delete, F.col(ORDER))).alias(_sent(name))
 
@@ -203,7 +206,7 @@ def _cell(name: str, told: str | None) -> Column:
 
 
 def _still_missing(plain: Mapping[str, str | None]) -> Column:
-    """What is told of the change, with only those columns named as unavailable that no change of the batch had."""
+    """Return the change metadata; `unavailable` lists only columns that no change of the batch contains."""
     cdc = F.col(_LAST).getField(CDC)
     found = [F.when(own(_sent(name)).isNotNull(), F.lit(told)) for name, told in plain.items() if told]
     if not found:
@@ -213,7 +216,7 @@ def _still_missing(plain: Mapping[str, str | None]) -> Column:
 
 
 def renamed_in(told: Column, names: Mapping[str, str]) -> Column:
-    """What is told of changes whose columns have new names, by old ones."""
+    """Return change metadata with column names replaced; `names` maps old names to new ones."""
     if not names:
         return told
     anew = F.create_map(*(F.lit(text) for pair in names.items() for text in pair))

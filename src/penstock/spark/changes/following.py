@@ -1,7 +1,7 @@
-"""Transforms of changes: what is told of each change beside its row has to fit the rows that come out.
+"""Transforms of changes: keep the change metadata consistent with the transformed rows.
 
-A key under another name is still the key. A value that was not sent again leaves every column unknown that is made of
-it. A filter makes the changes of another table: the one that has only the rows for which its condition holds.
+A renamed key is still the key. An unavailable value makes every derived column unavailable. A filter produces the
+changes of a filtered table, which contains only the rows that satisfy the condition.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.changes.batch import is_missing, renamed_in
@@ -24,7 +24,7 @@ _FREE = (CDC, KAFKA)
 
 
 def following(transform: Callable[[DataFrame], DataFrame]) -> Callable[[DataFrame], DataFrame]:
-    """The transform, after which keys and missing values are told by the columns that have them then."""
+    """Wrap a transform so that `_cdc` names keys and unavailable values by the resulting columns."""
     known: dict[str, Mapping[str, Made]] = {}
 
     def followed(rows: DataFrame) -> DataFrame:
@@ -32,7 +32,7 @@ def following(transform: Callable[[DataFrame], DataFrame]) -> Callable[[DataFram
         if CDC not in rows.columns or CDC not in result.columns:
             return result
         columns = rows.schema.json()
-        # To look through a plan costs more than a small batch, and columns seldom change.
+        # Analyzing a plan takes longer than a small batch, and columns rarely change.
         if columns not in known:
             known[columns] = made_of(result, rows)
         return _told_anew(result, rows.schema, known[columns])
@@ -52,7 +52,7 @@ def _told_anew(result: DataFrame, before: T.StructType, made: Mapping[str, Made]
 
 
 def _missing(own: list[str], others: Mapping[str, Made], before: T.StructType) -> Column:
-    """The names of the columns that are not known, where some are not."""
+    """Return the names of unavailable columns; null stays null."""
     told = F.col(CDC).getField("unavailable")
     kinds = {field.name: field.dataType for field in before.fields}
     still = F.array_intersect(told, F.array(*map(F.lit, own)).cast("array<string>"))
@@ -61,16 +61,16 @@ def _missing(own: list[str], others: Mapping[str, Made], before: T.StructType) -
 
 
 def _names_of(made: Made, kinds: Mapping[str, T.DataType]) -> Column:
-    """The names under which a column's sources may be told to be missing."""
+    """Return the names under which a column's sources may be listed as unavailable."""
     names = {*made.sources, *(apart_from(name, kinds[name]) for name in made.sources)}
     return F.array(*(F.lit(name) for name in sorted(filter(None, names)))).cast("array<string>")
 
 
 def chosen(rows: DataFrame, condition: str) -> DataFrame:
-    """The changes of the table that has only the rows for which a condition holds.
+    """Return the changes of the filtered table, which contains only the rows satisfying a condition.
 
-    Deletions and truncates pass, since they tell keys at most. An update after which the condition does not hold is the
-    deletion of a row that may be there. One that does not tell what the condition looks at fails.
+    Deletions and truncates pass, because they contain at most keys. An update whose new row fails the condition becomes
+    a deletion, because the row may be stored. A change lacking a value needed by the condition fails.
     """
     cdc, op = F.col(CDC), F.col(CDC).getField("op")
     looked_at = sorted(read_by(condition, rows) - set(_FREE))
@@ -99,5 +99,5 @@ def _cell(name: str) -> Column:
 
 def _kind_of(rows: DataFrame, name: str) -> T.DataType:
     told = rows.schema[CDC].dataType
-    assert isinstance(told, T.StructType)  # noqa: S101 - it is the column that tells of changes
+    assert isinstance(told, T.StructType)  # noqa: S101 - the change metadata is a struct
     return told[name].dataType

@@ -1,11 +1,11 @@
-"""Rows that were deleted a moment ago, as former versions of their table still have them."""
+"""Recently deleted rows, read from older versions of their table."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from penstock.spark.changes.batch import Facts
 from penstock.spark.changes.delta_rows import DeltaRows
@@ -19,11 +19,14 @@ _KEY: Final = internal("key")
 _PLACE: Final = internal("place")
 _MOST_VERSIONS: Final = 20
 _SAFE: Final = "INTERVAL 50 MINUTES"
-"""For how long the files of a version are sure to be there: old ones are kept for an hour at least."""
+"""How long the files of a version certainly exist: vacuum retains old files for at least an hour."""
 
 
 def with_deleted(stored: DataFrame, table: ChangeTable, deletions: DataFrame, facts: Facts) -> DataFrame:
-    """The table's rows, and those that these deletions took away: each as it was, and as a deletion at its place."""
+    """Return the table's rows plus the rows removed by these deletions.
+
+    Each removed row appears twice: in its last state, and as a deletion at the position of the deletion.
+    """
     found = stored
     deletions = deletions.withColumnsRenamed({KEY: _KEY, PLACE: _PLACE})
     for version in _versions(stored.sparkSession, table):
@@ -40,7 +43,7 @@ def with_deleted(stored: DataFrame, table: ChangeTable, deletions: DataFrame, fa
 
 
 def _versions(session: SparkSession, table: ChangeTable) -> list[int]:
-    """The versions before each of the last commits, newest first."""
+    """Return the versions that precede each of the last commits, newest first."""
     history = DeltaRows(session, table.table.path).commits(_MOST_VERSIONS)
     commits = history.where(f"version > 0 AND timestamp > current_timestamp() - {_SAFE}").orderBy(F.desc("version"))
     return [row["version"] - 1 for row in commits.select("version").collect()]

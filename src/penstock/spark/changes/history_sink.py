@@ -1,8 +1,8 @@
-"""Every version of every row: from when to when it was valid, and which operation made it.
+"""History sink: every version of every row, with validity period and operation.
 
-A row has one open version at most, and versions follow each other without gaps. A deletion is a version too, of
-operation `d` (`t` for a truncate), open until the row comes back: it holds the place in the database's log below which
-nothing is taken any more. One merge closes open versions and adds new ones, so readers see both or neither.
+A row has at most one open version, and versions follow each other without gaps. A deletion is a version too, with
+operation `d` (`t` for a truncate). The deletion stays open until the row returns, and stores the log position below
+which changes are ignored. A single merge closes open versions and adds new ones, so readers see both or neither.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from operator import and_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.changes.batch import Facts, is_missing, own, refuse_keyless
@@ -39,11 +39,11 @@ _NTH: Final = internal("nth")
 _BEFORE: Final = internal("before")
 _ENDS: Final = ("d", "t")
 _MAY_BE_OUTSIDE: Final = (T.DateType, T.TimestampType, T.TimestampNTZType, T.DecimalType)
-"""The types of keys that have no room for infinity or NaN."""
+"""Key types that cannot represent infinity or NaN."""
 
 
 class HistorySink(ChangeSink):
-    """Keeps all versions of one table's rows; a batch that comes again adds nothing."""
+    """Stores all versions of the rows of one table. A repeated batch adds nothing."""
 
     def __init__(self, session: SparkSession, table: LakeTable, *, remember_days: int = 30) -> None:
         super().__init__(session, table, (FROM, TO, OPERATION))
@@ -51,7 +51,10 @@ class HistorySink(ChangeSink):
         self._session = session
 
     def landed(self) -> Position | None:
-        """As the protocol says; truncates of too long ago are forgotten."""
+        """Return an empty position, so that the query reads from the start.
+
+        Also expire truncates older than `remember_days`.
+        """
         self._truncates.forget(self._session)
         return super().landed()
 
@@ -64,7 +67,7 @@ class HistorySink(ChangeSink):
             self._apply(changes, replace(facts, keys=keys), truncates)
 
     def _known_keys(self, session: SparkSession) -> tuple[str, ...]:
-        """The key of rows that are there, for a batch that has only a truncate."""
+        """Return the key of the stored rows, for a batch that contains only a truncate."""
         if not self._table.exists():
             return ()
         cdc = F.col(CDC)
@@ -87,16 +90,16 @@ class HistorySink(ChangeSink):
         open_ones = self._open_versions(new, facts)
         events = new.withColumn(_STORED, F.lit(False)).unionByName(open_ones, allowMissingColumns=True)
         with kept(versions(events, facts, truncates=truncates is not None)) as made:
-            # A truncate ends as many versions as there are rows.
+            # A truncate closes as many versions as the table has rows.
             ending = near(made.filter(F.col(_STORED)), facts.keys, made.count() if truncates else facts.changes)
-            # Where no stored version ends, nothing of the table needs to be looked at.
+            # If no stored version is closed, the merge need not read the table.
             near_by = [F.lit(False)] if ending is None else ending
             DeltaRows(changes.sparkSession, self._table.table.path).merge(
                 made, self._ended(facts, near_by), self._clauses()
             )
 
     def _truncations(self, new: DataFrame, truncates: Truncates, facts: Facts) -> DataFrame:
-        """A deletion of every row that is older than a truncate, by the first one after it."""
+        """Return a deletion for every row older than a truncate, with the data of the first truncate after the row."""
         keys, lsn = list(map(quoted, facts.keys)), F.col(CDC).getField("lsn")
         texts = [internal(f"outside {number}") for number in range(len(facts.outside))]
         outside = (text.alias(name) for text, name in zip(facts.identity()[len(keys) :], texts, strict=True))
@@ -111,7 +114,7 @@ class HistorySink(ChangeSink):
         return joined.withColumn(CDC, _with_outside(F.col(CDC), facts.outside, texts)).drop(*texts)
 
     def _open_versions(self, new: DataFrame, facts: Facts) -> DataFrame:
-        """The open versions of the rows that change."""
+        """Return the open versions of the changed rows."""
         names = [internal(f"wanted {number}") for number in range(len(facts.identity()))]
         wanted = new.select(*map(Column.alias, facts.identity(), names)).distinct()
         same = reduce(and_, map(Column.eqNullSafe, facts.identity(), map(own, names)))
@@ -119,7 +122,7 @@ class HistorySink(ChangeSink):
         return table.join(F.broadcast(wanted), same, "left_semi").withColumn(_STORED, F.lit(True))
 
     def _ended(self, facts: Facts, ending: list[Column]) -> Column:
-        """Whether a version is the end of a stored one."""
+        """Return the merge condition: the change closes this stored version."""
         same = map(Column.eqNullSafe, facts.identity(stored), facts.identity(changed))
         return reduce(and_, [*same, *ending, stored(TO).isNull(), changed(_STORED)])
 
@@ -133,7 +136,7 @@ def _may_be_outside(rows: DataFrame, key: str) -> bool:
 
 
 def _with_outside(cdc: Column, keys: tuple[str, ...], texts: list[str]) -> Column:
-    """What is told of a truncate, for a row whose key has values that its type has no room for."""
+    """Return a truncate's metadata for a row whose key has values outside the range of the type."""
     if not keys:
         return cdc
     pairs = F.array(*(F.struct(F.lit(key), F.col(text)) for key, text in zip(keys, texts, strict=True)))
@@ -142,7 +145,7 @@ def _with_outside(cdc: Column, keys: tuple[str, ...], texts: list[str]) -> Colum
 
 
 def versions(events: DataFrame, facts: Facts, *, truncates: bool = False) -> DataFrame:
-    """Stored open versions and new changes, as the versions that they make; what is not newer is left out."""
+    """Turn stored open versions and new changes into versions; changes that are not newer are dropped."""
     key = facts.identity()
     ordered = in_order(events, key, lifts=facts.lifts)
     by_key = Window.partitionBy(*key)
@@ -162,7 +165,7 @@ def versions(events: DataFrame, facts: Facts, *, truncates: bool = False) -> Dat
 
 
 def _without_idle_ends(events: DataFrame, in_time: WindowSpec) -> DataFrame:
-    """A row that is deleted cannot end again, and a truncate ends nothing where no row was."""
+    """Drop deletions of deleted rows, and truncates where no row existed."""
     operation, before = F.col(OPERATION), F.col(_BEFORE)
     is_idle = (operation.isin(*_ENDS) & before.isin(*_ENDS)) | ((operation == "t") & before.isNull())
     marked = events.withColumn(_BEFORE, F.lag(OPERATION).over(in_time))
@@ -170,7 +173,7 @@ def _without_idle_ends(events: DataFrame, in_time: WindowSpec) -> DataFrame:
 
 
 def _carried(events: DataFrame, facts: Facts, so_far: WindowSpec) -> DataFrame:
-    """A value that was not sent again is the one before it; where there is none, it stays named as unavailable."""
+    """Fill values that were not sent again from the previous version. Without a known value, they stay unavailable."""
     told = {column.name: missing for column in events.schema if (missing := facts.told_missing(column))}
     if not told:
         return events
@@ -187,6 +190,6 @@ def _sent_name(name: str) -> str:
 
 
 def _sent(name: str, told: str) -> Column:
-    """A value that is known, in a struct, so that null is one too."""
+    """Return a known value wrapped in a struct, because null is a value too."""
     value = F.col(quoted(name))
     return F.when(~is_missing(told) | value.isNotNull(), F.struct(value.alias("value")))

@@ -1,4 +1,4 @@
-"""What the columns that a transform gives are made of, told by Spark's own plan of it."""
+"""Column lineage of a transform, derived from Spark's logical plan."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 Plan = Any
-"""One of Spark's logical plans, an object of Java."""
+"""Logical plan of Spark, a Java object."""
 
 _KEEPING = frozenset({"Project", "SubqueryAlias", "View", "Window", "WithCTE", "CTERelationDef", "CTERelationRef"})
-"""The parts of a plan that neither leave rows out nor make more of them."""
+"""Plan nodes that neither drop nor multiply rows."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A column: the columns it is made of, and whether it is one of them as it was, if under another name."""
+    """Lineage of a column: source columns, and whether the column is an unchanged copy, possibly renamed."""
 
     sources: frozenset[str]
     is_copy: bool
 
 
 def made_of(result: DataFrame, rows: DataFrame) -> Mapping[str, Made]:
-    """What each column of the result is made of, by name, where the result was made of the rows."""
+    """Return the lineage of each column of `result`, a transform of `rows`, by name."""
     found = _Definitions({_id(each): each.name() for each in _each(_plan(rows).output())})
     found.read(_plan(result))
     return {each.name(): found.made(_id(each)) for each in _each(_plan(result).output())}
 
 
 def keeps_rows(result: DataFrame, rows: DataFrame) -> bool:
-    """Whether the result surely has a row for each of the rows that it was made of, and no other."""
+    """Whether `result` certainly has exactly one row for each row of `rows`."""
     given = _plan(rows)
 
     def keeps(plan: Plan) -> bool:
@@ -41,7 +41,7 @@ def keeps_rows(result: DataFrame, rows: DataFrame) -> bool:
 
 
 def at_most_one_row_each(result: DataFrame, rows: DataFrame) -> bool:
-    """Whether the result surely has no two rows that are made of the same one of the rows."""
+    """Whether `result` certainly has at most one row for each row of `rows`."""
     given = _plan(rows)
 
     def keeps(plan: Plan) -> bool:
@@ -53,16 +53,16 @@ def at_most_one_row_each(result: DataFrame, rows: DataFrame) -> bool:
 
 
 def read_by(condition: str, rows: DataFrame) -> frozenset[str]:
-    """The columns that a condition of SQL looks at."""
+    """Return the columns that an SQL condition reads."""
     plan = _plan(rows.filter(condition))
-    while _kind(plan) != "Filter":  # a column that is dropped can be looked at, and is left out above the filter
+    while _kind(plan) != "Filter":  # conditions may read dropped columns; Spark then adds a projection above the filter
         plan = plan.children().head()
     return frozenset(each.name() for each in _each(plan.condition().references().toSeq()))
 
 
 @dataclass
 class _Definitions:
-    """The attributes of a plan that are defined in it, each by what it refers to; the rows' own are known by name."""
+    """Attributes defined in a plan, each with the attributes it refers to. Input columns are known by name."""
 
     given: Mapping[int, str]
     defined: dict[int, tuple[frozenset[int], bool]] = field(default_factory=dict)
@@ -90,14 +90,14 @@ class _Definitions:
 
 
 def _plan(rows: DataFrame) -> Plan:
-    return rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark has no public way to plans
+    return rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - no public PySpark API for plans
 
 
-def _each(sequence: Any) -> Iterator[Any]:  # noqa: ANN401 - one of Scala's
+def _each(sequence: Any) -> Iterator[Any]:  # noqa: ANN401 - a Scala sequence
     return (sequence.apply(index) for index in range(sequence.size()))
 
 
-def _id(attribute: Any) -> int:  # noqa: ANN401 - one of Spark's attributes
+def _id(attribute: Any) -> int:  # noqa: ANN401 - a Spark attribute
     return int(attribute.exprId().id())
 
 
@@ -105,5 +105,5 @@ def _kind(node: Any) -> str:  # noqa: ANN401 - a plan, or an expression
     return str(node.getClass().getSimpleName())
 
 
-def _referred(expression: Any) -> frozenset[int]:  # noqa: ANN401 - one of Spark's expressions
+def _referred(expression: Any) -> frozenset[int]:  # noqa: ANN401 - a Spark expression
     return frozenset(_id(each) for each in _each(expression.references().toSeq()))

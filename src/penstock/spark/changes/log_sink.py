@@ -1,11 +1,11 @@
-"""Changes as they came, each exactly once, appended to a Delta table."""
+"""Change log sink: appends every change, unmerged and exactly once, to a Delta table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - the conventional alias
 
 from penstock.spark.changes.table import ChangeTable
 from penstock.spark.decoding import KAFKA
@@ -16,28 +16,31 @@ from penstock.spark.sinks.sink import Batch
 
 
 class ChangeLogSink(DeltaSink):
-    """Appends every change with its position and its origin; columns that change their types find room."""
+    """Appends every change with log position and origin. Columns may change their types."""
 
     def __init__(self, session: SparkSession, table: LakeTable, query: str) -> None:
         super().__init__(session, table, query)
         self._changes = ChangeTable(session, table, is_merged=False)
 
     def check(self, schema: T.StructType) -> None:
-        """As the protocol says: changes of any columns find room."""
+        """Reject rows without change metadata, and a table that is not a Delta table. Any columns are accepted."""
         self._changes.check(schema)
 
     def landed(self) -> Position | None:
-        """As the protocol says; a log begins with the first change, wherever other sinks of the pipeline are."""
+        """Return the stored position.
+
+        A new log starts at the first change, regardless of the positions of the pipeline's other sinks.
+        """
         return super().landed() or Position({}, {})
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Drop the column `_kafka`."""
         return rows.drop(KAFKA)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
-        """As the protocol says: exactly once."""
+        """Append a batch exactly once, after adapting the table to the columns of the rows."""
         fitted = self._changes.fitted(self._changes.spelled(formed))
-        # The table has the columns that these rows need, whatever was known of it before.
+        # The table now has the columns of these rows, so the cached notes are outdated.
         self._notes = None
         super().write(fitted, batch)
 

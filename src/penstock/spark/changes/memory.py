@@ -1,7 +1,7 @@
-"""The memory of what was deleted: without it, an older change that comes again would bring a deleted row back.
+"""Memory of deletions: without it, repeating an older change would restore a deleted row.
 
-It lies beside the table and is written before it. A crash in between is harmless: the memory only holds back changes
-that are older than the deletion, and the batch comes again.
+The memory is stored next to the table and written first. A crash between the two writes is harmless: the memory only
+rejects changes older than the deletion, and the batch is repeated.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.changes.batch import Facts, own
@@ -32,16 +32,16 @@ _START: Final[Place] = (0, 0)
 _NESTED: Final = (T.BinaryType, T.ArrayType, T.MapType, T.StructType)
 _EXACT: Final = dict.fromkeys(("timestampFormat", "timestampNTZFormat"), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
 _FORGET_SECONDS: Final = 24 * 3600
-"""How often a mirror that runs forgets."""
+"""How often a running mirror expires old deletions."""
 
 
 def memory_path(table: LakeTable) -> str:
-    """Where the memory of a table lies."""
+    """Return the path of a table's deletion memory."""
     return f"{table.internal}/deletes"
 
 
 class DeleteMemory:
-    """Which rows were deleted, and where in the database's log; kept for so many days."""
+    """Deleted rows and the log positions of their deletions, stored for a number of days."""
 
     def __init__(self, session: SparkSession, table: LakeTable, days: int) -> None:
         self._files = files_at(table.lake, session)
@@ -52,15 +52,15 @@ class DeleteMemory:
         self._forgot_at = time.monotonic()
 
     def note(self, last: DataFrame, facts: Facts) -> None:
-        """Remember the rows among these that are deleted."""
+        """Store the deletions in `last`."""
         deleted = last.filter(F.col(CDC).getField("op") == "d")
         self._add(deleted.select(key_text(deleted, facts.keys).alias(KEY), *position()), facts.last_delete)
 
     def note_truncate(self, session: SparkSession, lsn: int) -> None:
-        """Remember that all rows were deleted whose own positions are lower.
+        """Store a truncate: the deletion of all rows with lower log positions.
 
-        A truncate waits for everybody, so that needs no commit: the one before it is also that of the rows which its
-        transaction puts in afterwards.
+        A truncate waits for all other transactions, so no commit position is needed. The commit position of a truncate
+        (the previous commit) also applies to rows inserted later in the truncate's transaction.
         """
         place = F.lit(lsn).cast("bigint")
         all_rows = session.range(1).select(F.lit(_WHOLE_TABLE).alias(KEY), place.alias("commit"), place.alias("lsn"))
@@ -74,7 +74,7 @@ class DeleteMemory:
             self.forget(deleted.sparkSession)
 
     def without_stale(self, last: DataFrame, facts: Facts) -> DataFrame:
-        """The changes that are not older than a deletion of their row; only what comes late or again can be."""
+        """Drop changes older than a deletion of their row. Only late or repeated changes can be older."""
         session = last.sparkSession
         if facts.first >= self._newest(session):
             return last
@@ -87,7 +87,7 @@ class DeleteMemory:
         return kept.filter(F.col(_NOW).getField("lsn") >= truncated).drop(_OF_ROW, _NOW)
 
     def at(self, lsns: DataFrame) -> DataFrame | None:
-        """The deletions that stand at these places of the log, by their rows' keys; None if there are none."""
+        """Return the deletions at these log positions with row keys, or None if there are none."""
         if not self._exists():
             return None
         one_row = self._deletions(lsns.sparkSession).filter(F.col(KEY) != _WHOLE_TABLE)
@@ -96,7 +96,7 @@ class DeleteMemory:
         return None if deletions.isEmpty() else deletions
 
     def _newest(self, session: SparkSession) -> Place:
-        """The place of the newest deletion; looked up once, and kept."""
+        """Return the position of the newest deletion; read once, then cached."""
         if self._newest_place is None:
             self._newest_place = self._newest_of(self._deletions(session)) if self._exists() else _START
         return self._newest_place
@@ -109,7 +109,7 @@ class DeleteMemory:
         return session.read.format("delta").load(self._path).select(KEY, F.struct("commit", "lsn").alias(PLACE))
 
     def forget(self, session: SparkSession) -> None:
-        """Drop what is older than a replay can be."""
+        """Remove deletions stored longer ago than the configured number of days."""
         self._forgot_at = time.monotonic()
         if self._exists():
             forget_noted(session, self._path, self._days)
@@ -121,9 +121,9 @@ class DeleteMemory:
 
 
 def key_text(rows: DataFrame, keys: Sequence[str]) -> Column:
-    """A row's key in one text: the same for a whole number and its text, and with every microsecond.
+    """Return a row's key as text, equal for an integer and its text form, and exact to the microsecond.
 
-    Of a value that the type has no room for, it is what the row tells of it.
+    For a key value outside the range of its type, the text comes from `_cdc.outside`.
     """
     outside = F.col(CDC).getField("outside")
     texts = (

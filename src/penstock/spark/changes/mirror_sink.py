@@ -1,7 +1,7 @@
-"""A table as it is now: the last change of each row, merged by key.
+"""Mirror sink: the current state of a table, with the last change of each row merged by key.
 
-Every row carries the position of its last change, and a change takes its place only if it is not older. So a batch
-that comes again changes nothing, and no memory of batches is needed to write each of them once.
+Every row stores the log position of its last change. A change is applied only if its position is not older. A repeated
+batch therefore has no effect, and the sink needs no record of written batches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from operator import and_
 from typing import Final, Literal
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from penstock.spark.changes.batch import Facts, last_of_each, refuse_keyless
 from penstock.spark.changes.delta_rows import Clause, DeltaRows, changed, stored
@@ -33,7 +33,7 @@ _DELETED: Final = "_deleted"
 
 
 class MirrorSink(ChangeSink):
-    """Merges changes into one table; deleted rows go, or stay with `_deleted` set."""
+    """Merges changes into one table. Deleted rows are removed, or kept with `_deleted` set."""
 
     def __init__(
         self, session: SparkSession, table: LakeTable, *, deletes: Deletes = "hard", remember_days: int = 30
@@ -44,7 +44,10 @@ class MirrorSink(ChangeSink):
         self._session = session
 
     def landed(self) -> Position | None:
-        """As the protocol says; what was deleted too long ago is forgotten."""
+        """Return an empty position, so that the query reads from the start.
+
+        Also expire deletions older than `remember_days`.
+        """
         self._memory.forget(self._session)
         return super().landed()
 
@@ -68,17 +71,20 @@ class MirrorSink(ChangeSink):
             self._merge(last, facts)
 
     def _before(self, changes: DataFrame, facts: Facts) -> DataFrame:
-        """The stored rows; also those that an earlier batch deleted under keys which are changed, as this one tells."""
+        """Return the stored rows, including rows deleted by an earlier batch because of a key update."""
         rows = self._table.read(changes.sparkSession)
         deletions = self._memory.at(without_deletion(changes)) if self._deletes == "hard" else None
         return rows if deletions is None else with_deleted(rows, self._table, deletions, facts)
 
     def _marked(self, last: DataFrame) -> DataFrame:
-        """Where deleted rows stay, a column says which they are."""
+        """With soft deletes, add the column that marks deleted rows."""
         return last.withColumn(_DELETED, F.col(CDC).getField("op") == "d") if self._deletes == "soft" else last
 
     def _truncate(self, session: SparkSession, lsn: int) -> None:
-        """A truncate waits for all changes before it, so every older row has an older position."""
+        """Delete all rows older than a truncate.
+
+        A truncate waits for all earlier changes, so every older row has a lower position.
+        """
         self._memory.note_truncate(session, lsn)
         if not self._table.exists():
             return
@@ -108,7 +114,7 @@ class MirrorSink(ChangeSink):
         )
 
     def _updates(self, columns: Sequence[str], facts: Facts) -> Iterator[tuple[str, Column]]:
-        """A value that was not sent again stays; a column that rows no longer have becomes null."""
+        """Yield the new value of each column: unavailable values stay, columns missing from the rows become null."""
         for column in self._table.columns:
             given = changed(column.name) if column.name in columns else F.lit(None).cast(column.dataType)
             if column.name == CDC and facts.unavailable:
@@ -120,6 +126,6 @@ class MirrorSink(ChangeSink):
 
 
 def _unknown() -> Column:
-    """The columns that are unavailable after an update: those that the stored row lacks too."""
+    """Return the columns that remain unavailable after an update: those missing from the stored row too."""
     new, old = (cdc.getField("unavailable") for cdc in (changed(CDC), stored(CDC)))
     return F.when(F.arrays_overlap(new, old), F.array_intersect(new, old))

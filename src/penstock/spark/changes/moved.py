@@ -1,6 +1,6 @@
-"""Rows under new keys whose large values were not sent again: they have what the rows of their old keys had.
+"""Rows under new keys without their unavailable values: fill them from the rows of the old keys.
 
-A new key is told as a deletion of the old one and a creation, which are one update and so have one position.
+An update of a key arrives as a deletion of the old key and a creation of the new key, both with an equal log position.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from penstock.spark.changes.batch import Facts, is_missing
 from penstock.spark.changes.order import position
@@ -25,9 +25,9 @@ _ORIGIN: Final = internal("origin")
 
 
 def with_old_values(changes: DataFrame, stored: DataFrame, facts: Facts) -> DataFrame:
-    """The changes, filled from what came before them under the old keys: in the batch, or in the table.
+    """Return the changes, filled with earlier values of the old keys, from the batch or from the table.
 
-    What is found nowhere stays named in `unavailable`.
+    Values found in neither stay listed in `unavailable`.
     """
     told = {field.name: name for field in changes.schema if (name := facts.told_missing(field))}
     rows = _rows(changes, facts, told).unionByName(_rows(stored, facts, told))
@@ -38,7 +38,7 @@ def with_old_values(changes: DataFrame, stored: DataFrame, facts: Facts) -> Data
 
 
 def without_deletion(changes: DataFrame) -> DataFrame:
-    """Where rows stand that came under new keys without all of their values, and without the old key's deletion."""
+    """Return the positions of rows under new keys that lack values, if the old key's deletion is not in the batch."""
     deleted = changes.filter(F.col(CDC).getField("op") == "d")
     return (
         changes.filter(_lacks())
@@ -48,14 +48,14 @@ def without_deletion(changes: DataFrame) -> DataFrame:
 
 
 def _moves(changes: DataFrame, stored: DataFrame, facts: Facts) -> DataFrame:
-    """The rows that came under new keys without all of their values, each with its old key."""
+    """Return the rows under new keys that lack values, with the old keys."""
     new = changes.filter(_lacks()).select(_lsn(), _origin().alias(_ORIGIN), F.struct(*position()).alias(_NOW))
     gone = [each.filter(F.col(CDC).getField("op") == "d").select(_lsn(), _key(facts)) for each in (changes, stored)]
     return new.join(gone[0].union(gone[1]).dropDuplicates([_LSN]), _LSN)
 
 
 def _rows(rows: DataFrame, facts: Facts, told: Mapping[str, str]) -> DataFrame:
-    """What rows have of the values that may be missing, each in a struct: null is a value too."""
+    """Return the known values of the columns that may be unavailable, in structs because null is a value too."""
     values = (_known(name, missing).alias(_old(name)) for name, missing in told.items())
     is_there = ~F.col(CDC).getField("op").isin("d", "t")
     return rows.filter(is_there).select(_key(facts), F.struct(*position()).alias(_PLACE), *values)
@@ -88,7 +88,7 @@ def _cell(name: str, told: Mapping[str, str]) -> Column:
 
 
 def _lacks() -> Column:
-    """Whether a row is new, and its large values were not sent again."""
+    """Whether a row is new and lacks large values that were not sent again."""
     cdc = F.col(CDC)
     return (cdc.getField("op") == "c") & (F.size(cdc.getField("unavailable")) > 0)
 

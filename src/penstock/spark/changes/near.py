@@ -1,8 +1,7 @@
-"""Conditions by which a merge passes over most rows of a table that no change of a batch is about.
+"""Predicates that let MERGE skip files and rows without changed keys.
 
-Delta's MERGE sorts the whole table to let it meet the changes, however few they are. A range of keys keeps it from
-reading files; a sieve, a coarse set of the batch's keys, keeps it from sorting what it has read. Neither ever leaves
-out a row that a change is about.
+Delta's MERGE sorts the whole table to join the changes, however few they are. A key range avoids reading files. A
+sieve, a coarse set of the batch's keys, avoids sorting the rows that were read. Neither ever excludes an affected row.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.changes.delta_rows import stored
@@ -24,25 +23,25 @@ _WHOLE: Final[Mapping[type[T.DataType], int]] = {
     T.IntegerType: 2**31 - 1,
     T.LongType: 2**63 - 1,
 }
-"""The types of whole numbers, with the largest that each holds."""
+"""Integer types, with the largest value of each."""
 
 _WORD: Final = 64
 _SLOTS_PER_KEY: Final = 8
 _MOST_SIEVED: Final = 100_000
-"""Beyond so many keys, the sieve would take more room in Delta's log than it is worth."""
+"""Above this number of keys, the sieve would take more space in Delta's log than it saves."""
 _MOST_SLOTS: Final = 2**20
 
 
 def near(rows: DataFrame, keys: Sequence[str], most: int) -> list[Column] | None:
-    """Conditions on a merge's table that hold for every row whose key is among these, `most` of them at most.
+    """Return predicates that hold for every target row whose key is in `rows`, or None without rows.
 
-    None if there are no rows.
+    `most` is an upper limit of the number of keys.
     """
     kind, key = rows.schema[keys[0]].dataType, F.col(quoted(keys[0]))
     slots = F.collect_set(_slot([F.col(quoted(each)) for each in keys], _MOST_SLOTS).cast("int"))
     [(count, low, high, found)] = rows.agg(
         F.count(F.lit(1)),
-        # A null is outside of every range, but among the keys.
+        # A null is in no range, but may be a key.
         *(F.when(F.count(key) == F.count(F.lit(1)), end(key)).cast("string") for end in (F.min, F.max)),
         slots if most <= _MOST_SIEVED else F.array(),
     ).collect()
@@ -52,7 +51,7 @@ def near(rows: DataFrame, keys: Sequence[str], most: int) -> list[Column] | None
 
 
 def _range(key: str, kind: T.DataType, low: str | None, high: str | None) -> Iterator[Column]:
-    """The range of the first part of the key, by which Delta tells files without any of these rows."""
+    """Yield the range of the first key column, by which Delta skips files."""
     if low is None or high is None or not isinstance(kind, _ORDERED):
         return
     ends = coarse(int(low), int(high), _WHOLE[type(kind)]) if type(kind) in _WHOLE else (low, high)
@@ -62,13 +61,13 @@ def _range(key: str, kind: T.DataType, low: str | None, high: str | None) -> Ite
 
 
 def coarse(low: int, high: int, most: int) -> tuple[int, int]:
-    """A range that is somewhat larger, so that most batches of a table have the same: Spark compiles code for each."""
+    """Return a slightly larger range, equal for most batches of a table, because Spark compiles code for each range."""
     step = 10 ** (len(str(high - low)) - 1)
     return max(low // step * step, -most - 1), min(-(-high // step) * step, most)
 
 
 def sieve(slots: Collection[int], keys: Sequence[str]) -> Column:
-    """The condition that a row's key falls into one of these slots, as bits of a list of numbers."""
+    """Return the predicate that a row's key hashes to one of the slots, stored as bits in an array of numbers."""
     size = min(_MOST_SLOTS, max(_WORD, 1 << (_SLOTS_PER_KEY * len(slots) - 1).bit_length()))
     words = [0] * (size // _WORD)
     for slot in slots:
@@ -81,7 +80,10 @@ def sieve(slots: Collection[int], keys: Sequence[str]) -> Column:
 
 
 def _slot(key: Sequence[Column], size: int) -> Column:
-    """Which of so many slots a row's key falls into; of a power of two, one divides the other's."""
+    """Return the slot of a row's key.
+
+    Sizes are powers of two, so a slot of a larger size determines the slot of a smaller size.
+    """
     return F.pmod(F.xxhash64(*key), F.lit(size).cast("bigint"))
 
 

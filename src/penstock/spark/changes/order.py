@@ -1,9 +1,9 @@
-"""Which of two changes of a row is the newer one, by where they stand in the database's own log.
+"""Order of the changes of a row, by position in the database's log.
 
-Changes come in the order of their commits. `commit` is the position of the commit before a change's own, `lsn` that of
-the change itself. A row of a snapshot has no commit; it shows what was committed up to its `lsn`. A change right after
-a connector's first snapshot has none either, and may stand before the snapshot in the log if its transaction was open
-by then: such a change is newer than every snapshot's row that came before it.
+Changes are ordered by commit. `commit` is the position of the previous commit, `lsn` the position of the change. A
+snapshot row has no commit and shows the committed state up to `lsn`. A change right after a connector's first snapshot
+has no commit either, and may precede the snapshot in the log if its transaction was open during the snapshot. This
+change is newer than every snapshot row received earlier.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from penstock.spark.debezium.shape_rows import CDC
 from penstock.spark.internal_names import internal
@@ -21,13 +21,14 @@ ORDER: Final = internal("order")
 _SEEN: Final = internal("seen")
 
 Place = tuple[int, int]
-"""Where a change stands in the database's log: the position of its commit, then its own."""
+"""Log position of a change: the commit position, then the change's own position."""
 
 
 def in_order(changes: DataFrame, key: Sequence[Column], *, lifts: bool) -> DataFrame:
-    """The changes with a value by which those of a row, which have one key, are sorted.
+    """Return the changes with a sort value that orders the changes of each row, identified by `key`.
 
-    Where changes without a commit came together with snapshots, `lifts` puts each above the snapshots that it followed.
+    If changes without a commit arrived together with snapshot rows, `lifts` orders each change after the snapshot rows
+    with lower offsets.
     """
     if not lifts:
         return changes.withColumn(ORDER, _order(_zero()))
@@ -38,7 +39,7 @@ def in_order(changes: DataFrame, key: Sequence[Column], *, lifts: bool) -> DataF
 
 
 def _order(seen: Column) -> Column:
-    """The value; `seen` is the newest snapshot before a change."""
+    """Return the sort value; `seen` is the newest snapshot position before the change."""
     commit, snapshot, lsn, row, offset = _fields(F.col(CDC), "commit", "snapshot", "lsn", "row", "offset")
     first = F.when(snapshot, lsn).otherwise(F.greatest(lsn, seen))
     return F.struct(
@@ -51,14 +52,14 @@ def _order(seen: Column) -> Column:
 
 
 def position() -> list[Column]:
-    """The two columns that are a change's place."""
+    """Return the two columns of a change's log position."""
     cdc = F.col(CDC)
     lsn = F.coalesce(cdc.getField("lsn"), F.lit(0))
     return [F.coalesce(cdc.getField("commit"), lsn).alias("commit"), lsn.alias("lsn")]
 
 
 def is_newer(new: Column, old: Column) -> Column:
-    """Whether a change may take the place of what is stored, by what is told of both; the same change once more may."""
+    """Whether a change may replace the stored change, by the metadata of both. A repeated change may."""
     came_before = (new.getField("partition") == old.getField("partition")) & (
         new.getField("offset") < old.getField("offset")
     )
@@ -69,7 +70,7 @@ def is_newer(new: Column, old: Column) -> Column:
 
 
 def _place(cdc: Column) -> Column:
-    """The position alone: a change that is repeated has the same one under another offset."""
+    """Return the log position without the offset: a repeated change has an equal position and a different offset."""
     commit, lsn, row = _fields(cdc, "commit", "lsn", "row")
     return F.struct(
         F.coalesce(commit, lsn, _zero()).alias("commit"),

@@ -1,4 +1,4 @@
-"""What mirrors and histories have in common: they take changes, each of which tells its own place."""
+"""Base class for sinks that merge Debezium changes. Every change carries a log position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - the conventional alias
 
 from penstock.spark.changes.batch import Facts, by_keys, refuse_lost_keys, refuse_own_names
 from penstock.spark.changes.table import ChangeTable
@@ -27,31 +27,31 @@ _OF_DELTA: Final = (
     "_metadata",
     "_tmp_metadata_row_index",
 )
-"""The columns that a MERGE of Delta adds to rows, which therefore no table may have."""
+"""Columns that Delta's MERGE adds to rows. No table may have a column with one of these names."""
 
 
 class ChangeSink(ABC):
-    """A sink in which a change that comes again changes nothing, so that no memory of batches is needed."""
+    """Sink in which a repeated change has no effect, so no record of written batches is needed."""
 
     def __init__(self, session: SparkSession, table: LakeTable, own_names: Sequence[str] = ()) -> None:
         self._table = ChangeTable(session, table)
         self._own_names = (*own_names, *_OF_DELTA)
 
     def check(self, schema: T.StructType) -> None:
-        """As the protocol says."""
+        """Reject rows without change metadata, tables that are not Delta, and reserved column names."""
         self._table.check(schema)
         refuse_own_names(schema.names, self._own_names, self._table.table.name)
 
     def landed(self) -> Position | None:
-        """As the protocol says: nothing is known, so all is read from the start; what comes again changes nothing."""
+        """Return an empty position: the query reads from the start, and repeated changes have no effect."""
         return Position({}, {})
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Drop the column `_kafka`."""
         return rows.drop(KAFKA)
 
-    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - every row tells its own position
-        """As the protocol says."""
+    def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - each row carries its log position
+        """Write a batch of changes, separately for each definition of the key. Retried if another commit was faster."""
         refuse_own_names(formed.columns, self._own_names, self._table.table.name)
         with kept(self._table.spelled(formed)) as changes:
             for part, facts in by_keys(changes):
@@ -61,4 +61,4 @@ class ChangeSink(ABC):
 
     @abstractmethod
     def _take(self, changes: DataFrame, facts: Facts) -> None:
-        """Write the changes, which may have come before; called again if somebody else changed the table meanwhile."""
+        """Write changes idempotently: the method runs again if another writer changed the table meanwhile."""

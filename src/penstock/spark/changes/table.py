@@ -1,8 +1,8 @@
-"""A Delta table that changes are written to: made when the first rows come, and changed as their columns change.
+"""Delta table for changes, created with the first rows and evolved with their columns.
 
-New columns appear; a column that rows no longer have is null from then on; a wider type widens the table's, and a type
-that does not fit gets a column of its own beside the old one (`price__string`). Nothing is refused or lost, with one
-exception: a key's new type that cannot be compared with the old one.
+New columns are added. A column that disappears from the rows becomes null in new rows. A wider type widens the table's
+column. An incompatible type gets a separate column next to the old one (`price__string`). Nothing is rejected or lost,
+with one exception: a key with a new type not comparable to the old type.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import QueryFailed, TableChanged
@@ -37,13 +37,13 @@ _RANGED: Final = (T.NumericType, T.DateType, T.TimestampType, T.TimestampNTZType
 _TOLD_RANGED: Final = ("at", "lsn")
 _PROPERTIES: Final[Mapping[str, str]] = {"delta.feature.timestampNtz": "supported"}
 _MERGED_PROPERTIES: Final[Mapping[str, str]] = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
-# After every tenth commit, as it is by default, a quick stream would wait until Delta has summed up its log.
+# With Delta's default of ten commits, a fast stream would often wait for checkpoints of the log.
 _APPENDED_PROPERTIES: Final[Mapping[str, str]] = {**_PROPERTIES, "delta.checkpointInterval": "100"}
 
 
 @dataclass(frozen=True)
 class Evolution:
-    """What a table's columns become when rows of a schema come: added ones, and wider types."""
+    """Effect of a row schema on a table's columns: column names, added columns and widened types."""
 
     names: Mapping[str, str]
     added: Mapping[str, T.DataType]
@@ -51,11 +51,11 @@ class Evolution:
 
 
 def evolution(table: T.StructType, rows: T.StructType, keys: Collection[str] = ()) -> Evolution:
-    """A pure decision: under which name each of the rows' columns goes, and what the table lacks for it.
+    """Decide which table column stores each column of the rows, and how the table has to change. Pure function.
 
-    Rows may have set another type apart than the table has, by the order in which they came: `price` and `price__int`
-    go to `price__string` and `price` of a table whose `price` is a number. A key has one column only, whose
-    type can compare all of its values.
+    Rows and table may disagree about which type has the plain name, depending on the order of arrival: `price` and
+    `price__int` are stored in `price__string` and `price` of a table whose `price` is a number. A key always has a
+    single column, with a type able to compare all key values.
     """
     before = {field.name: field.dataType for field in table.fields}
     wanted = {field.name: nullable(field.dataType) for field in rows.fields}
@@ -71,18 +71,20 @@ def evolution(table: T.StructType, rows: T.StructType, keys: Collection[str] = (
 
 
 def own_columns(schema: T.StructType) -> int:
-    """How many columns Delta keeps the range of, file by file: those of the table itself, as it counts them.
+    """Return how many leaf columns get statistics per file: the table's own columns, counted as Delta does.
 
-    What is told of the change stands behind them, and would cost as much again with every file written.
+    The change metadata follows these columns. Collecting its statistics would cost as much again for every written
+    file.
     """
     return min(_MOST_INDEXED, sum(_leaves(field.dataType) for field in _own_fields(schema)))
 
 
 def ranged_columns(schema: T.StructType) -> str:
-    """The columns of a log that Delta keeps the range of, file by file, as its property names them.
+    """Return the value of `delta.dataSkippingStatsColumns` for a change log.
 
-    These are when and where changes were made, by which they are looked for, and the numbers and moments of the table
-    itself. Ranges of texts cost more than all of these, and tell next to nothing of changes in the order they came in.
+    Delta collects statistics for the time and position of changes, by which readers filter, and for the table's own
+    numbers, dates and timestamps. Statistics of text columns cost more than all of these together and hardly skip
+    files, because changes are stored in order of arrival.
     """
     own = [quoted(field.name) for field in _own_fields(schema) if isinstance(field.dataType, _RANGED)]
     told = [f"{CDC}.{name}" for name in _TOLD_RANGED]
@@ -90,12 +92,12 @@ def ranged_columns(schema: T.StructType) -> str:
 
 
 def _own_fields(schema: T.StructType) -> Iterator[T.StructField]:
-    """The columns of the table itself, before what is told of the change."""
+    """Return the table's own columns, which precede the change metadata."""
     return itertools.takewhile(lambda field: field.name != CDC, schema.fields)
 
 
 def _sql_type(kind: T.DataType) -> str:
-    """A type as SQL has it, whatever the names of its fields."""
+    """Return a type as SQL, with any field names quoted."""
     match kind:
         case T.StructType():
             return f"struct<{', '.join(f'{quoted(each.name)}: {_sql_type(each.dataType)}' for each in kind.fields)}>"
@@ -112,10 +114,10 @@ def _leaves(kind: T.DataType) -> int:
 
 
 class ChangeTable:
-    """One table, and the columns that it has.
+    """One table and its columns.
 
-    One that `is_merged` into marks changed rows beside its files; the files of any other hold what the table holds, so
-    that readers can go by their ranges and need not read them all.
+    A table with `is_merged` marks changed rows in deletion vectors. A table that is only appended to has no deletion
+    vectors, so readers can answer from file statistics without reading every file.
     """
 
     def __init__(self, session: SparkSession, table: LakeTable, *, is_merged: bool = True) -> None:
@@ -126,18 +128,18 @@ class ChangeTable:
         self.path = delta_path(table)
 
     def check(self, schema: T.StructType) -> None:
-        """Refuse rows that are no changes, and a table that is no Delta table."""
+        """Reject rows without change metadata, and a table that is not a Delta table."""
         refuse_without_changes(schema, self.table.name)
         refuse_other_format(self._files, self.table, "delta")
 
     def exists(self) -> bool:
-        """Whether the table is there."""
+        """Whether the table exists."""
         return is_delta_table(self._files, self.table.path)
 
     def apply(self, change: Callable[[], None]) -> None:
-        """Change the table, and again if somebody was quicker: a compaction comes seldom, so the stream gets through.
+        """Run a change of the table, and retry on a conflict. Compactions are rare, so the stream succeeds.
 
-        What is done twice has to come to the same as what is done once.
+        `change` must be idempotent.
         """
         for _ in range(_TRIES - 1):
             try:
@@ -152,10 +154,10 @@ class ChangeTable:
             change()
 
     def fitted(self, rows: DataFrame, keys: Sequence[str] = ()) -> DataFrame:
-        """The rows under the names and with the types of the table, which is made or changed to take them.
+        """Return the rows with the names and types of the table, which is created or altered as needed.
 
-        One that is only appended to is made of its first rows as they are, by who writes them. Where rows are told
-        apart by `keys`, a key whose type cannot be compared with that of the table is refused.
+        If an append-only table does not exist, the rows stay unchanged and the writer creates the table. If rows are
+        identified by `keys`, a key type not comparable to the table's key type is rejected.
         """
         session = rows.sparkSession
         if self._columns is None and not self._is_merged and not self.exists():
@@ -170,7 +172,7 @@ class ChangeTable:
         return rows.select(*(self._as(old, kinds[new], keys).alias(new) for old, new in change.names.items()))
 
     def _refuse_incomparable(self, rows: T.StructType, keys: Sequence[str], change: Evolution) -> None:
-        """Refuse rows whose key has a type that cannot be compared with that of the stored rows."""
+        """Reject rows whose key type cannot be compared with the key of the stored rows."""
         given = {field.name: field.dataType for field in rows.fields}
         for key in keys:
             name = own_name(key, given)
@@ -185,14 +187,14 @@ class ChangeTable:
 
     @staticmethod
     def _as(name: str, kind: T.DataType, keys: Sequence[str]) -> Column:
-        """A column with another type; of a key that becomes text, also what its type had no room for, such as NaN."""
+        """Cast a column. A key converted to text also keeps values outside the range of the old type, such as NaN."""
         value = own(name).cast(kind)
         if name not in keys or not isinstance(kind, T.StringType):
             return value
         return F.coalesce(value, F.try_element_at(own(CDC).getField("outside"), F.lit(name)))
 
     def spelled(self, rows: DataFrame) -> DataFrame:
-        """The rows with names as the table spells them, where these differ in case alone; also in what is told."""
+        """Return the rows with column names in the table's case, both as columns and in the change metadata."""
         if self._columns is None and self.exists():
             self._columns = self.read(rows.sparkSession).schema
         known = self._columns.names if self._columns else []
@@ -203,16 +205,16 @@ class ChangeTable:
 
     @property
     def columns(self) -> list[T.StructField]:
-        """The table's columns, once rows have come."""
+        """The table's columns; empty until the first rows arrive."""
         return self._columns.fields if self._columns else []
 
     def read(self, session: SparkSession, version: int | None = None) -> DataFrame:
-        """The table's rows, once there are some: as they are now, or as they were."""
+        """Read the table, in its current or an older version. The table must exist."""
         reader = session.read.format("delta")
         return (reader if version is None else reader.option("versionAsOf", version)).load(self.table.path)
 
     def properties(self, schema: T.StructType) -> Mapping[str, str]:
-        """What Delta is told of a table that is made for such rows."""
+        """Return the Delta properties for a table created with this schema."""
         if self._is_merged:
             return {**_MERGED_PROPERTIES, "delta.dataSkippingNumIndexedCols": str(own_columns(schema))}
         return {**_APPENDED_PROPERTIES, "delta.dataSkippingStatsColumns": ranged_columns(schema)}
@@ -220,8 +222,8 @@ class ChangeTable:
     def _make(self, session: SparkSession, schema: T.StructType) -> T.StructType:
         columns = ", ".join(f"{quoted(field.name)} {_sql_type(nullable(field.dataType))}" for field in schema.fields)
         properties = ", ".join(f"'{name}' = '{value}'" for name, value in self.properties(schema).items())
-        # What a driver left that was killed in the first commit would stand in the way of this one. A commit stays:
-        # it is the successor's, if this driver was taken for dead since it looked.
+        # Remove the leftovers of a driver that was killed during the first commit, which would block this commit. A
+        # finished commit stays: it belongs to the successor, if this driver was considered dead after its check.
         remove_unfinished_commits(self._files, self.table.path)
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.path} ({columns}) USING delta TBLPROPERTIES ({properties})")
         return self.read(session).schema
@@ -235,9 +237,9 @@ class ChangeTable:
         self._columns = self.read(session).schema
 
     def _rewrite(self, session: SparkSession, widened: Mapping[str, T.DataType], keys: Sequence[str]) -> None:
-        """Write the table anew with wider types, in one commit.
+        """Rewrite the table with wider types, in one commit.
 
-        Delta could widen them where they are, but then no reader other than Spark takes the table.
+        Delta can widen types in place, but only Spark can read such a table.
         """
         stored = self.read(session)
         kinds = {field.name: widened.get(field.name, field.dataType) for field in stored.schema.fields}

@@ -1,6 +1,7 @@
-"""The truncates of a table whose history is kept: rows that come late may be older than one of them.
+"""Memory of a history table's truncates, because late rows may be older than a truncate.
 
-They lie beside the table and are written before it. A crash in between is harmless: the batch comes again.
+The memory is stored next to the table and written first. A crash between the two writes is harmless: the batch is
+repeated.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from penstock.spark.changes.batch import Facts
 from penstock.spark.changes.noted import forget_noted, note
@@ -25,14 +26,14 @@ _STORED_LSN: Final = "_lsn"
 
 @dataclass(frozen=True)
 class Truncates:
-    """Truncates: where they stand in the database's log, and what is told of each, in `_cdc` beside its `_lsn`."""
+    """Log positions of truncates, and the change metadata of each truncate."""
 
     lsns: tuple[int, ...]
     told: DataFrame
 
 
 class TruncateMemory:
-    """Where the truncates of a table stood; kept for so many days."""
+    """Positions of a table's truncates, stored for a number of days."""
 
     def __init__(self, session: SparkSession, table: LakeTable, days: int) -> None:
         self._files = files_at(table.lake, session)
@@ -41,7 +42,7 @@ class TruncateMemory:
         self._lsns: set[int] | None = None
 
     def take(self, changes: DataFrame, facts: Facts) -> Truncates | None:
-        """Remember the truncates of a batch; all that its rows may be older than, None if there are none."""
+        """Store the truncates of a batch. Return all known truncates, or None if no row of the batch can be older."""
         known = self._known(changes.sparkSession)
         if facts.truncated is not None:
             self._note(
@@ -68,6 +69,6 @@ class TruncateMemory:
         return session.read.format("delta").load(self._path).withColumnRenamed(_STORED_LSN, LSN)
 
     def forget(self, session: SparkSession) -> None:
-        """Drop what is older than a replay can be."""
+        """Remove truncates stored longer ago than the configured number of days."""
         if is_delta_table(self._files, self._path):
             forget_noted(session, self._path, self._days)

@@ -1,7 +1,8 @@
-"""Keeping tables of changes quick to read while their streams run: small files are merged, old ones removed.
+"""Maintenance of change tables while streams run: compact small files and remove old ones.
 
-A merge of files is one commit of Delta's log, so readers see the table before or after it. It loses against a stream
-that changed the same files meanwhile, and is tried again at the next time; a stream that loses writes its batch again.
+A compaction is a single commit in Delta's log, so readers see the table before or after the compaction. If a stream
+changed the affected files meanwhile, the compaction fails and is retried at the next maintenance. If a compaction was
+faster than a stream, the stream writes its batch again.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from penstock.spark.lake.table import LakeTable
 _LARGEST = "spark.databricks.delta.optimize.maxFileSize"
 _SMALLEST = "spark.databricks.delta.optimize.minFileSize"
 _SETTINGS = {
-    # Files of a batch that is being written are younger than any time that can be set.
+    # Files of a batch in progress are younger than any configurable retention.
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-    # Directories are listed by ten thousand tasks otherwise, however few there are.
+    # By default, ten thousand tasks list the directories, however few exist.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 _FILES = "delta.deletedFileRetentionDuration"
@@ -32,13 +33,13 @@ _LOG_HOURS = 30 * 24
 
 @dataclass(frozen=True)
 class Upkeep:
-    """Looks after tables; files that a reader of the last `keep_hours` may need stay."""
+    """Maintains tables. Files that a reader may have needed in the last `keep_hours` are kept."""
 
     session: SparkSession
     keep_hours: int
 
     def tidy(self, table: LakeTable) -> None:
-        """Merge the small files of a table, and remove those that no reader needs any more."""
+        """Compact the small files of a table, and remove files that no reader needs."""
         session = self._own_session(table.target_bytes)
         for path in self._paths(table):
             with spark_failures(f"compacting table {table.name}"):
@@ -47,7 +48,7 @@ class Upkeep:
                 session.sql(f"VACUUM {path} RETAIN {self.keep_hours} HOURS")
 
     def _own_session(self, target_bytes: int) -> SparkSession:
-        """Spark with settings of its own, which no stream sees."""
+        """Return a Spark session with separate settings, invisible to the streams."""
         session = self.session.newSession()
         for name, value in {**_SETTINGS, _LARGEST: str(target_bytes), _SMALLEST: str(target_bytes)}.items():
             session.conf.set(name, value)
@@ -60,7 +61,7 @@ class Upkeep:
                 yield "delta.`{}`".format(path.replace("`", "``"))
 
     def _set_retention(self, session: SparkSession, path: str) -> None:
-        """Let the log remember removed files for as long as they stay: by it they are told from rubbish."""
+        """Let the log list removed files for as long as the files exist: unlisted files count as garbage."""
         [(properties,)] = session.sql(f"DESCRIBE DETAIL {path}").select("properties").collect()
         wanted = {_FILES: self.keep_hours, _LOG: max(self.keep_hours, _LOG_HOURS)}
         texts = {name: f"interval {hours} hours" for name, hours in wanted.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - the conventional alias
 
 from penstock.errors import SchemaError
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordUndecodable, SchemaError, SchemaNotFound, Terminal

@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 from operator import or_
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.spark.decoding import PARSED, PROBLEM
