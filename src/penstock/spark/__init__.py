@@ -1,1 +1,1 @@
-"""Spark: the session, Kafka as source and sink, rows from messages, dead letters, lake tables, and the runner."""
+"""Spark: session, Kafka source and sinks, decoders, dead letters, lake tables, and the query runner."""

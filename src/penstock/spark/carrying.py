@@ -1,8 +1,8 @@
-"""Taking the origin of rows along through a transform that does not mention it.
+"""Carry the origin of rows through a transform that does not mention the origin.
 
-A transform such as `SELECT a, b FROM source` leaves the column `_kafka` behind. It can be added again, without changing
-what the transform means, as long as every row that comes out is made of one row that went in: then the plan is a chain
-of projections, filters and the like. Where rows are grouped or united, there is no one origin, and none is added.
+A transform such as `SELECT a, b FROM source` drops the column `_kafka`. The column can be added again without changing
+the transform's meaning if every output row comes from exactly one input row: the plan is then a chain of projections,
+filters and similar operators. Grouped or united rows have no single origin, so none is added.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame
 from penstock.spark.decoding import KAFKA
 
 Plan = Any
-"""One of Spark's logical plans, an object of Java."""
+"""A logical plan of Spark, a Java object."""
 
 _ROW_BY_ROW = {"Filter", "Sort", "GlobalLimit", "LocalLimit", "SubqueryAlias", "ResolvedHint"}
 
 
 def with_origin(rows: DataFrame) -> DataFrame:
-    """The rows with the column `_kafka`, if it can be found; otherwise as they are."""
+    """Add the column `_kafka` to the rows if possible; otherwise return the rows unchanged."""
     if KAFKA in rows.columns:
         return rows
     java: Any = rows.sparkSession._jvm  # noqa: SLF001 - PySpark has no public way to plans
@@ -33,7 +33,7 @@ def with_origin(rows: DataFrame) -> DataFrame:
 
 
 def _carrying(java: Any, plan: Plan) -> Plan | None:  # noqa: ANN401 - the gateway to Java
-    """The plan with `_kafka` among what it gives, or None."""
+    """Return the plan with `_kafka` in its output, or None if `_kafka` cannot be added."""
     if _origin_of(plan) is not None:
         return plan
     kind = plan.getClass().getSimpleName()

@@ -1,6 +1,6 @@
-"""From settings to the options of Spark's Kafka clients: librdkafka's names, said as the Java client says them.
+"""Options of Spark's Kafka clients: librdkafka settings translated to the Java client's names.
 
-What only librdkafka knows (queues, statistics, its own timeouts) is left out: Spark sets the Java client's own.
+Settings that only librdkafka knows (queues, statistics, timeouts) are omitted: Spark configures the Java client's own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOGIN = {
 
 
 def java_client_options(settings: Settings) -> dict[str, str]:
-    """The options for Spark's Kafka source and sink, each with Spark's prefix `kafka.`."""
+    """Return the options of Spark's Kafka source and sink, each with Spark's prefix `kafka.`."""
     given = {
         key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.kafka.items()
     }
@@ -54,7 +54,7 @@ def _trust(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _identity(given: Mapping[str, str]) -> dict[str, str]:
-    """A client's own certificate: librdkafka takes two files or texts, the Java client the text of both."""
+    """Return the client certificate: librdkafka accepts two files or texts, the Java client only the texts."""
     certificate, key = (_pem(given, name) for name in ("ssl.certificate", "ssl.key"))
     if not certificate or not key:
         return {}

@@ -1,4 +1,4 @@
-"""Refused messages as they are kept: their own key, value and headers, and beside them why, when and from where."""
+"""Dead letters: rejected messages with their key, value and headers, plus the reason, time and origin as headers."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _ISO = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """The topic in which a pipeline keeps what it refuses; written at least once, each with its origin."""
+    """Dead-letter topic of a pipeline. Messages are written at least once, each with its origin."""
 
     settings: Settings
     topic: str
     pipeline: str
 
     def prepare(self) -> None:
-        """Make the topic unless it is there."""
+        """Create the topic if it does not exist."""
         ensure_dead_letters(self.settings, self.topic)
 
     def write(self, refused: DataFrame) -> None:
-        """Keep refused messages, which carry their problem."""
+        """Write rejected messages; the column `problem` contains the reason."""
         letters = dead_letters(refused, self.pipeline)
         options = {**_LARGE, **java_client_options(self.settings)}
         writing = letters.write.format("kafka").mode("append").options(**options)
@@ -49,7 +49,7 @@ class DeadLetters:
 
 
 def dead_letters(refused: DataFrame, pipeline: str) -> DataFrame:
-    """The messages for the dead-letter topic."""
+    """Return the records for the dead-letter topic."""
     told = {
         ERROR_CODE: F.col(PROBLEM).getField("code"),
         ERROR_MESSAGE: F.substring(F.col(PROBLEM).getField("message"), 1, MAX_HEADER),

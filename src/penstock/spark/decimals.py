@@ -1,7 +1,7 @@
-"""Read decimals from text exactly, or not at all.
+"""Read decimals from text exactly, or reject them.
 
-Java works out all digits of `1e30000000`, which keeps a core busy for minutes. Here the exponent is bounded before
-anything is parsed, so the work depends on the length of the text alone.
+Java expands all digits of `1e30000000`, which keeps a core busy for minutes. Here, the exponent is bounded before
+parsing, so the cost depends only on the length of the text.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 _LONGEST: Final = 1_000
-"""Characters of a number; Spark's JSON parser has the same bound for numbers that are not quoted."""
+"""Maximum characters of a number; Spark's JSON parser has an equal limit for unquoted numbers."""
 
 _MOST_PLACES: Final = 99
-"""How far an exponent can move the point: no decimal has more than 38 digits."""
+"""Maximum shift of the point by an exponent: a decimal has at most 38 digits."""
 
 _WITH_EXPONENT: Final = r"^([+-]?)(?=\.?\d)(\d*)\.?(\d*)[eE]([+-]?0*\d{1,2})\z"
 
 
 def exact_decimal(text: Column, kind: T.DecimalType) -> Column:
-    """Return the number that a text stands for; null if it is none or has more digits than the type."""
+    """Return the number that a text represents; null if the text is not a number or exceeds the type's digits."""
     return F.when(
         F.octet_length(text) <= _LONGEST,
         F.when(text.rlike(_WITH_EXPONENT), _fitting(_without_exponent(text), kind)).otherwise(_fitting(text, kind)),
@@ -30,13 +30,13 @@ def exact_decimal(text: Column, kind: T.DecimalType) -> Column:
 
 
 def _fitting(text: Column, kind: T.DecimalType) -> Column:
-    """Cast a number without an exponent if no digit of it is lost; zeros at its ends do not count."""
+    """Cast a number without an exponent if no digit is lost; leading and trailing zeros do not count."""
     fits = rf"^[+-]?(?=\.?\d)0*\d{{0,{kind.precision - kind.scale}}}(\.\d{{0,{kind.scale}}}0*)?\z"
     return F.when(text.rlike(fits), text.try_cast(kind))
 
 
 def _without_exponent(text: Column) -> Column:
-    """Write a number in full: put zeros around its digits, and the point where the exponent moves it."""
+    """Write a number in full: pad the digits with zeros and move the point by the exponent."""
     sign, whole, fraction, exponent = (F.regexp_extract(text, _WITH_EXPONENT, group) for group in range(1, 5))
     zeros = F.lit("0" * _MOST_PLACES)
     digits = F.concat(zeros, whole, fraction, zeros)

@@ -1,4 +1,4 @@
-"""What every decoder of messages promises, and the columns that messages have."""
+"""The decoder protocol and the columns of messages."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 MESSAGE_COLUMNS: Final = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
 KAFKA: Final = "_kafka"
-"""The column in which a row takes along where it came from: a struct of the message's columns but for the value."""
+"""The column with a row's origin: a struct of the message's columns except the value."""
 
 PROBLEM: Final = "problem"
-"""The column that says why a message is refused: a struct of `code` and `message`, or null for a good one."""
+"""The column with the reason for a rejection: a struct of `code` and `message`; null for a valid message."""
 
 PARSED: Final = "parsed"
-"""The column in which a decoder may keep the row."""
+"""The column in which a decoder may store the parsed row."""
 
 MOST_STRANGE: Final = 10_000
-"""How many messages of schemas not seen before `learn` looks at: more of them are learnt when the batch is tried again,
-and nearly always the first ones tell all."""
+"""Maximum number of messages with unseen schemas that `learn` inspects. A retry of the batch learns the rest; nearly
+always, the first messages contain all schemas."""
 
 
 class Decoder(Protocol):
-    """Turns messages into rows by expressions of the JVM alone.
+    """Decoder of messages into rows, built from JVM expressions only.
 
-    Every message gets a row or a problem: none is dropped, and none is taken that does not fit. The only failure is
-    that of a schema not seen before, which `learn` mends.
+    Every message yields a row or a problem: no message is dropped, and no invalid message is accepted. Decoding fails
+    only on an unseen schema; call `learn` and decode again.
     """
 
     @property
@@ -37,20 +37,20 @@ class Decoder(Protocol):
         ...
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """The messages with the column `problem` beside theirs, and with what `fields` takes the row from."""
+        """Add the column `problem` to the messages, and the columns that `fields` reads."""
         ...
 
     def fields(self) -> Sequence[Column]:
-        """The row's columns, taken from what `decode` gave."""
+        """Return the row's columns, taken from the result of `decode`."""
         ...
 
     def learn(self, messages: DataFrame) -> None:
-        """Find out about schemas of these messages that were not seen before: of one of them at least."""
+        """Look up unseen schemas of these messages: at least one per call."""
         ...
 
 
 def problem(code: str, message: Column) -> Column:
-    """A problem: a stable code and a text."""
+    """Return a problem: a stable code and a text."""
     return F.struct(F.lit(code).alias("code"), message.alias("message"))
 
 
@@ -60,16 +60,16 @@ def is_refused() -> Column:
 
 
 def origin_of(topic: Column, partition: Column, offset: Column) -> Column:
-    """Where a message stands, written `<topic>/<partition>/<offset>`."""
+    """Return a message's origin as `<topic>/<partition>/<offset>`."""
     return F.concat_ws("/", topic, partition.cast("string"), offset.cast("string"))
 
 
 def without_origin(schema: T.StructType) -> T.StructType:
-    """The columns that a sink writes: all but the one that says where a row comes from."""
+    """Return the columns that a sink writes: all except the origin column `_kafka`."""
     return T.StructType([field for field in schema.fields if field.name != KAFKA])
 
 
 def quoted(name: str) -> str:
-    """A column's name as Spark takes it literally."""
+    """Quote a column name so that Spark reads it literally."""
     escaped = name.replace("`", "``")
     return f"`{escaped}`"

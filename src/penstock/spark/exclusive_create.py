@@ -1,7 +1,7 @@
-"""Check that a store creates a file only once, since a ledger relies on it to tell two drivers apart.
+"""Check that a store creates a file only once; a ledger relies on exclusive creation to detect a second driver.
 
-S3 refuses a second object if it supports `If-None-Match`, HDFS and a hierarchical Azure store refuse to rename onto an
-existing file. A store that supports neither accepts both files without an error.
+S3 rejects a second object if the store supports `If-None-Match`. HDFS and hierarchical Azure stores reject a rename
+onto an existing file. A store with neither feature accepts both files without an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONTENDERS: Final = 6
 
 
 def require_exclusive_create(files: Files, directory: str) -> None:
-    """Raise UnsafeStore if a file can be created twice: one after the other, or by several writers at once."""
+    """Raise UnsafeStore if a file can be created twice, by successive or by concurrent writers."""
     probe = f"{directory}/probe-{uuid.uuid4().hex}"
     path = f"{probe}/entry"
     try:
@@ -32,14 +32,17 @@ def require_exclusive_create(files: Files, directory: str) -> None:
 
 
 def _race(files: Files, path: str) -> int:
-    """Return how many of several writers created the same file; a client that looks before it writes is too slow."""
+    """Return how many of several concurrent writers created the same file.
+
+    The writers race because a client that checks for the file before writing detects only an earlier writer.
+    """
     at_once = Barrier(_CONTENDERS)
 
     def create(number: int) -> bool:
         at_once.wait()
         try:
             return files.create(path, b"%d" % number)
-        except QueryInterrupted:  # some stores answer a conflict by an error of its own
+        except QueryInterrupted:  # some stores report a conflict with a separate error
             return False
 
     with ThreadPoolExecutor(_CONTENDERS) as pool:

@@ -1,4 +1,4 @@
-"""Spark's and Java's failures, turned into ours in one place, by the first line of this table that fits."""
+"""Translation of Spark and Java failures into Penstock's errors. The first matching row of the table applies."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from penstock.errors import (
 )
 
 UNKNOWN_SCHEMA = "penstock.unknown_schema"
-"""What a decoder raises inside of Spark for a schema id that it has not seen before."""
+"""Marker that a decoder raises inside Spark for an unseen schema id."""
 
 REFUSED = "penstock.refused"
-"""What a batch raises inside of Spark for a message that is refused, where nothing may be refused."""
+"""Marker that a batch raises inside Spark for a rejected message if `failure_mode` is THROW."""
 
 UNFIT = "penstock.unfit"
-"""What a batch raises inside of Spark for a row that its sink cannot write, where other rows of its message may be."""
+"""Marker that a batch raises inside Spark for a row that the sink cannot write, if the row cannot be left out alone."""
 
 
 class UnknownSchemas(Exception):
-    """A batch has messages with schema ids that its decoder has not seen before; it has to learn them first."""
+    """Raised if a batch contains schema ids that the decoder has not learned yet."""
 
 
 class Refused(Exception):
-    """A batch has a message that is refused, and the query is to stop at it."""
+    """Raised if a batch contains a rejected message and the query must stop."""
 
 
 class UnfitRows(Exception):
-    """A batch has rows that its sink cannot write, and whose messages have to be found first."""
+    """Raised if a batch contains rows that the sink cannot write; their messages must be found first."""
 
 
 class _Kind(NamedTuple):
@@ -91,7 +91,7 @@ _KINDS = (
     ),
     _Kind(r"raised by the Python Proxy", QueryFailed, "this is a mistake in Penstock or in a transform of yours"),
     _Kind(r"SQLSTATE: (22\w{3}|21000|23505|54\w{3}|P0001|39000|38000)|PythonException", TransformFailed),
-    # Functions that leave it to Java to fail on a value: timestamp_millis, casts to decimals, rlike, format_string.
+    # Functions that let Java fail on an invalid value: timestamp_millis, casts to decimals, rlike, format_string.
     _Kind(
         r"java\.lang\.(Arithmetic|NumberFormat|StringIndexOutOfBounds)Exception|java\.lang\.StackOverflowError|"
         r"java\.time\.DateTimeException|java\.util\.(regex\.PatternSyntax|\w*Format\w*)Exception",
@@ -100,7 +100,7 @@ _KINDS = (
 )
 _CONDITION = re.compile(r"\[(?P<condition>[A-Z0-9_.]+)\] (?P<text>.*?)\s*SQLSTATE: (?P<state>\w{5})", re.DOTALL)
 _NO_REASON = {"39000", "58030", "XXKST"}
-"""States of failures that only say that something failed: what it was, Java's causes tell."""
+"""SQLSTATEs without a reason; the reason is in Java's causes."""
 
 _CAUSE = re.compile(r"^Caused by: (?P<cause>.+)$", re.MULTILINE)
 _SHOWN = 500
@@ -108,7 +108,7 @@ _SHOWN = 500
 
 @contextmanager
 def spark_failures(tried: str) -> Iterator[None]:
-    """Turn what Spark raises inside the block into ours; `tried` says what the block does."""
+    """Translate Spark's errors inside the block; `tried` describes the attempted step."""
     try:
         yield
     except (PySparkException, Py4JError) as failure:
@@ -116,7 +116,10 @@ def spark_failures(tried: str) -> Iterator[None]:
 
 
 def translate(failure: PySparkException | Py4JError, tried: str) -> Exception:
-    """Our error for one of Spark's: what was tried, what came of it, what to do."""
+    """Return the error for a Spark failure, with the attempted step, the reason and a hint.
+
+    A failure that a batch raised by a marker becomes UnknownSchemas, UnfitRows or Refused.
+    """
     text = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
     if UNKNOWN_SCHEMA in text:
         return UnknownSchemas()
@@ -133,12 +136,12 @@ def translate(failure: PySparkException | Py4JError, tried: str) -> Exception:
 
 
 def as_error(failure: BaseException) -> PenstockError:
-    """A failure that nobody was there to mend, as one of ours."""
+    """Return the failure as a PenstockError; wrap any other exception in UnknownFailure."""
     return failure if isinstance(failure, PenstockError) else UnknownFailure(f"a batch was cut off: {failure!r}")
 
 
 def _reason(text: str) -> str:
-    """The innermost explanation: Spark's own of what is wrong with data, or the last cause that Java names."""
+    """Return the innermost reason: Spark's last error condition about the data, else Java's last cause."""
     conditions = [found for found in _CONDITION.finditer(text) if found["state"] not in _NO_REASON]
     causes = _CAUSE.findall(text)
     said = conditions[-1]["text"] if conditions else causes[-1] if causes else text.strip().splitlines()[0]
@@ -146,5 +149,5 @@ def _reason(text: str) -> str:
 
 
 def _after(text: str, marker: str) -> str:
-    """What a raised marker is followed by, up to the end of its line."""
+    """Return the text between a marker and the end of the marker's line."""
     return text.split(f"{marker} ", 1)[1].splitlines()[0].split(" SQLSTATE:")[0]

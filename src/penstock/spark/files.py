@@ -1,4 +1,4 @@
-"""The few file operations that state, ledgers and tables rest on; here for paths of this machine."""
+"""File operations for state, ledgers and tables, and their implementation for local paths."""
 
 from __future__ import annotations
 
@@ -20,57 +20,57 @@ _LOCK_PAUSE = 0.01
 
 
 class FoundFile(NamedTuple):
-    """A file below a directory: its path, relative to the directory, and its bytes."""
+    """File below a directory: its path relative to the directory, and its size in bytes."""
 
     path: str
     size: int
 
 
 class Files(Protocol):
-    """Files by path; a crash in the middle of any call leaves either the old or the new state of each file.
+    """Files by path. A crash during a call leaves either the old or the new state of each file.
 
-    Every call raises QueryInterrupted where the file system refuses: it may be full, or away for a while.
+    Every call raises QueryInterrupted if the file system fails, for example because it is full or unreachable.
     """
 
     def read(self, path: str) -> bytes | None:
-        """The content, or None where there is no such file."""
+        """Return the content, or None if the file does not exist."""
         ...
 
     def write(self, path: str, data: bytes) -> None:
-        """Put a file there as a whole, in the place of one that may be there."""
+        """Write a complete file, replacing any existing file."""
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Put a file there as a whole unless one is there; of several who try at once, one gets True."""
+        """Create a complete file if none exists. Of several concurrent writers, exactly one gets True."""
         ...
 
     def below(self, directory: str) -> list[FoundFile]:
-        """Every file below a directory, at any depth, by name; none if it is not there."""
+        """List every file below a directory at any depth, sorted by name; none if the directory does not exist."""
         ...
 
     def names(self, directory: str) -> list[str]:
-        """List the files and directories that are directly in a directory; none if it does not exist."""
+        """List the files and directories directly in a directory; none if the directory does not exist."""
         ...
 
     def move(self, source: str, target: str) -> None:
-        """Move a file; nothing happens if it was moved before, also if that was interrupted half way.
+        """Move a file. Repeating a finished or interrupted move is safe.
 
-        Raise LedgerLost if there is another file at the target.
+        Raise LedgerLost if the target is a different file.
         """
         ...
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a directory with all that is in it, if it is there."""
+        """Remove a file, or a directory with its contents, if it exists."""
         ...
 
     def remove_if_empty(self, directory: str) -> None:
-        """Remove a directory if nothing is in it."""
+        """Remove a directory if it is empty."""
         ...
 
     def lock(self, path: str) -> AbstractContextManager[None]:
-        """Keep everybody else out who locks the same path, for as long as the block or this process lasts.
+        """Hold an exclusive lock on a path until the block or the process ends.
 
-        An object store has no locks, so nobody may rely on them there.
+        Object stores have no locks, so callers must not rely on locking there.
         """
         ...
 
@@ -81,15 +81,15 @@ def is_local(location: str) -> bool:
 
 
 def local_path(location: str) -> Path:
-    """The path of a local location, with or without `file:` before it."""
+    """Return the path of a local location, with or without the prefix `file:`."""
     return Path(urlsplit(location).path if location.startswith("file:") else location).absolute()
 
 
 class LocalFiles:
-    """Files of this machine: renaming is atomic, so it is what makes a new file seen."""
+    """Files on this machine. An atomic rename or hard link makes a new file visible."""
 
     def read(self, path: str) -> bytes | None:
-        """As the protocol says."""
+        """Return the content, or None if the file does not exist."""
         with told(path):
             try:
                 return local_path(path).read_bytes()
@@ -97,12 +97,12 @@ class LocalFiles:
                 return None
 
     def write(self, path: str, data: bytes) -> None:
-        """As the protocol says; the bytes are on the disk before the name is."""
+        """Write a file; the bytes are on disk before the name appears."""
         with told(path), _written(local_path(path), data) as new:
             new.replace(local_path(path))
 
     def create(self, path: str, data: bytes) -> bool:
-        """As the protocol says: a link is made by one only."""
+        """Create a file by a hard link, which succeeds for only one writer."""
         with told(path), _written(local_path(path), data) as new:
             try:
                 local_path(path).hardlink_to(new)
@@ -111,14 +111,14 @@ class LocalFiles:
         return True
 
     def below(self, directory: str) -> list[FoundFile]:
-        """As the protocol says."""
+        """List every file below a directory."""
         root = local_path(directory)
         with told(directory):
             found = (Path(folder) / name for folder, _, names in os.walk(root) for name in names)
             return sorted(FoundFile(str(path.relative_to(root)), path.stat().st_size) for path in found)
 
     def names(self, directory: str) -> list[str]:
-        """As the protocol says."""
+        """List the entries of a directory."""
         with told(directory):
             try:
                 return sorted(entry.name for entry in local_path(directory).iterdir())
@@ -126,7 +126,7 @@ class LocalFiles:
                 return []
 
     def move(self, source: str, target: str) -> None:
-        """As the protocol says."""
+        """Move a file by a hard link and the removal of the source."""
         origin, goal = local_path(source), local_path(target)
         with told(target):
             goal.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ class LocalFiles:
             origin.unlink(missing_ok=True)
 
     def remove(self, path: str) -> None:
-        """As the protocol says."""
+        """Remove a file, or a directory with its contents."""
         target = local_path(path)
         with told(path):
             if target.is_dir():
@@ -150,13 +150,13 @@ class LocalFiles:
                 target.unlink(missing_ok=True)
 
     def remove_if_empty(self, directory: str) -> None:
-        """As the protocol says."""
+        """Remove a directory; ignore every error, such as a directory that is not empty."""
         with suppress(OSError):
             local_path(directory).rmdir()
 
     @contextmanager
     def lock(self, path: str) -> Iterator[None]:
-        """As the protocol says; who waits for too long is told."""
+        """Hold an exclusive lock; raise QueryInterrupted if the lock is not free within 30 s."""
         target = local_path(path)
         with told(path):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ class LocalFiles:
 
 @contextmanager
 def told(path: str) -> Iterator[None]:
-    """Turn the system's refusals inside the block into ours."""
+    """Raise QueryInterrupted for operating system errors inside the block."""
     try:
         yield
     except OSError as error:
@@ -178,7 +178,7 @@ def told(path: str) -> Iterator[None]:
 
 
 def occupied(target: str) -> LedgerLost:
-    """The error of a move onto a file that holds something else."""
+    """Return the error of a move onto a file with different content."""
     return LedgerLost(
         f"{target} exists already, with another content",
         hint="was the ledger of its table restored from an older copy? restore the newest one",
@@ -188,13 +188,13 @@ def occupied(target: str) -> LedgerLost:
 def _is_another(origin: Path, goal: Path) -> bool:
     try:
         return not origin.samefile(goal)
-    except FileNotFoundError:  # it was moved by somebody else meanwhile
+    except FileNotFoundError:  # a concurrent process has moved the file
         return False
 
 
 @contextmanager
 def _written(target: Path, data: bytes) -> Iterator[Path]:
-    """The bytes in a file beside the target, which is gone afterwards."""
+    """Yield a temporary file with the bytes beside the target; remove it afterwards."""
     new = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.new")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

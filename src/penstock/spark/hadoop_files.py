@@ -1,4 +1,4 @@
-"""The same file operations on whatever Hadoop can reach: `s3a://`, `hdfs://` and the like."""
+"""File operations on every file system that Hadoop supports: `s3a://`, `hdfs://` and others."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from penstock.spark.files import Files, FoundFile, LocalFiles, is_local, occupie
 
 _THERE_ALREADY = ("FileAlreadyExistsException", "RemoteFileChangedException")
 _OBJECT_STORES = {"s3a", "gs"}
-"""Stores where an object appears as a whole when its stream is closed. Renaming one is a copy, so it proves nothing."""
+"""Stores where an object appears complete when its stream is closed. A rename is a copy, so it is not exclusive."""
 
 
 def files_at(location: str, session: SparkSession) -> Files:
-    """The operations for a location: the system's own for a local path, Hadoop's for all others."""
+    """Return the file operations for a location: `LocalFiles` for a local path, otherwise `HadoopFiles`."""
     return LocalFiles() if is_local(location) else HadoopFiles(session, location)
 
 
 class HadoopFiles:
-    """Files of one Hadoop file system; on an object store a move is a copy and then a removal."""
+    """Files of one Hadoop file system. On an object store, a move is a copy followed by a removal."""
 
     def __init__(self, session: SparkSession, location: str) -> None:
         self._java: Any = session._jvm  # noqa: SLF001 - PySpark has no public way to Hadoop's file systems
@@ -35,7 +35,7 @@ class HadoopFiles:
         self._stores_objects = self._scheme in _OBJECT_STORES
 
     def read(self, path: str) -> bytes | None:
-        """As the protocol says."""
+        """Return the content, or None if the file does not exist."""
         with _told(path):
             if not self._system.exists(self._path(path)):
                 return None
@@ -46,14 +46,14 @@ class HadoopFiles:
                 stream.close()
 
     def write(self, path: str, data: bytes) -> None:
-        """As the protocol says: an object appears as a whole, other files by Spark's way to write checkpoints."""
+        """Replace a file atomically: as one object, or by Spark's atomic write for checkpoint files."""
         with _told(path):
             target = self._path(path)
             stream = self._system.create(target, True) if self._stores_objects else self._atomic(target, replace=True)
             _finish(stream, data)
 
     def create(self, path: str, data: bytes) -> bool:
-        """As the protocol says; an object store is asked to refuse the object if there is one."""
+        """Create a file if none exists; an object store rejects the write if the object exists."""
         target = self._path(path)
         try:
             with _told(path):
@@ -71,7 +71,7 @@ class HadoopFiles:
         return True
 
     def below(self, directory: str) -> list[FoundFile]:
-        """As the protocol says."""
+        """List every file below a directory."""
         with _told(directory):
             root = self._path(directory)
             if not self._system.exists(root):
@@ -85,7 +85,7 @@ class HadoopFiles:
             return sorted(found)
 
     def names(self, directory: str) -> list[str]:
-        """As the protocol says."""
+        """List the entries of a directory."""
         with _told(directory):
             root = self._path(directory)
             if not self._system.exists(root):
@@ -93,7 +93,10 @@ class HadoopFiles:
             return sorted(status.getPath().getName() for status in self._system.listStatus(root))
 
     def move(self, source: str, target: str) -> None:
-        """As the protocol says; a target that is there is whole, so only the source is left to remove."""
+        """Move a file; if the target exists, only remove the source.
+
+        An existing target is complete. Raise LedgerLost if its size differs from the source's.
+        """
         origin, goal = self._path(source), self._path(target)
         with _told(target):
             if self._system.exists(goal):
@@ -106,18 +109,18 @@ class HadoopFiles:
                 raise QueryInterrupted(f"{source} cannot be moved to {target}", hint="is it still there?")
 
     def remove(self, path: str) -> None:
-        """As the protocol says."""
+        """Remove a file, or a directory with its contents."""
         with _told(path):
             self._system.delete(self._path(path), True)
 
     def remove_if_empty(self, directory: str) -> None:
-        """As the protocol says; an object store has no directories."""
+        """Remove an empty directory; do nothing on an object store, which has no directories."""
         if not self._stores_objects and not self.names(directory):
             with _told(directory):
                 self._system.delete(self._path(directory), False)
 
     def lock(self, path: str) -> AbstractContextManager[None]:  # noqa: ARG002 - there is nothing to lock
-        """As the protocol says: none."""
+        """Return a context that locks nothing: Hadoop's file systems have no locks."""
         return nullcontext()
 
     def _atomic(self, target: Any, *, replace: bool) -> Any:  # noqa: ANN401 - objects of Java
@@ -127,7 +130,7 @@ class HadoopFiles:
 
     def _new_object(self, target: Any) -> Any:  # noqa: ANN401 - as above
         if self._scheme != "s3a":
-            return self._system.create(target, False)  # the connector of `gs` asks for generation 0: no such object
+            return self._system.create(target, False)  # the connector of `gs` requires generation 0: no existing object
         builder = self._system.createFile(target).create().recursive()
         return builder.must("fs.option.create.conditional.overwrite", "true").build()
 
@@ -139,7 +142,7 @@ class HadoopFiles:
 
 
 def _finish(stream: Any, data: bytes) -> None:  # noqa: ANN401 - an object of Java
-    """Write and close, which is when a file appears; one that cannot be written does not."""
+    """Write and close a stream. The file appears on close; after a failed write, no file appears."""
     try:
         stream.write(data)
     except Py4JJavaError:
@@ -150,7 +153,7 @@ def _finish(stream: Any, data: bytes) -> None:  # noqa: ANN401 - an object of Ja
 
 @contextmanager
 def _told(path: str) -> Iterator[None]:
-    """Turn Hadoop's refusals inside the block into ours."""
+    """Raise QueryInterrupted for Hadoop's errors inside the block."""
     try:
         yield
     except Py4JJavaError as error:

@@ -1,4 +1,4 @@
-"""Kafka's headers as columns."""
+"""Kafka headers as columns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ORIGIN: Final = "penstock.origin"
 
 
 def own_headers(headers: Column) -> Column:
-    """A message's headers, none where there are none."""
+    """Return a message's headers, as an empty array if they are null."""
     return F.coalesce(headers, F.array().cast(HEADERS))
 
 
 def header(name: str, value: Column) -> Column:
-    """One header as Spark's Kafka sink takes it."""
+    """Return one header in the form that Spark's Kafka sink expects."""
     return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))

@@ -1,6 +1,6 @@
-"""Names of columns that exist only within a query. No table can have them, so no user's column is ever overwritten.
+"""Names of columns that exist only within a query. No table can have them, so no user column is ever overwritten.
 
-Delta refuses names with parentheses, and those of captured columns are replaced when changes are decoded.
+Delta rejects names with parentheses, and the decoder of changes replaces parentheses in the names of captured columns.
 """
 
 from __future__ import annotations

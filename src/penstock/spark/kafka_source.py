@@ -1,4 +1,4 @@
-"""Kafka as a source: what is read, and the stream of messages that Spark makes of it."""
+"""Kafka as a source: its settings, and the stream of messages that Spark reads."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ from penstock.spark.queries.position import NOWHERE, Position, spark_json
 from penstock.spark.queries.start_plan import ClusterNow, StartPlan, plan_start
 
 _FETCHING: Mapping[str, str] = {
-    # Larger bites than the client's own: a batch is worth many of them.
+    # Larger fetches than the client's defaults: a batch needs many fetches.
     "kafka.max.poll.records": "10000",
     "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
-    # Spark asks for records that are there, so waiting for more is in vain. A fetch ahead at the end of a partition
-    # holds up what is asked next on the same connection, by default for half a second: most of a small batch's time.
+    # Spark requests existing records, so waiting for more is useless. A prefetch at the end of a partition blocks the
+    # next request on the connection, by default for half a second: most of a small batch's time.
     "kafka.fetch.max.wait.ms": "5",
 }
 
 OnDataLoss = Literal["stop", "continue"]
 MOST_RECORDS: Final = 2_000_000
-"""How many messages a batch takes unless a pipeline says otherwise."""
+"""Default maximum number of messages in a batch."""
 
 _COMMITTED = {"kafka.isolation.level": "read_committed"}
-"""What a producer took back, a replay of dead letters for one, is no record, and our other consumers see none of it."""
+"""Skip records of aborted transactions, such as an aborted replay of dead letters, as Penstock's consumers do."""
 
 
 @dataclass(frozen=True)
 class KafkaSource:
-    """Topics by name or `^pattern`, where the first run starts, and how much one batch takes at most.
+    """Topics by name or `^pattern`, the start of the first run, and the maximum size of a batch.
 
-    `on_data_loss` is the rule for records that were gone before they were read, by retention or because a topic was
-    made anew: `stop` ends the query with DataLost, `continue` reports the loss and goes on with the oldest record.
+    `on_data_loss` applies to records that disappeared before they were read, because of retention or because a topic
+    was recreated: `stop` ends the query with DataLost, `continue` reports the loss and continues with the oldest
+    record.
     """
 
     settings: Settings
@@ -54,17 +55,17 @@ class KafkaSource:
     max_records: int = MOST_RECORDS
     on_data_loss: OnDataLoss = "stop"
     options: Mapping[str, object] = field(default_factory=dict)
-    """Further options of Spark's Kafka source."""
+    """Additional options of Spark's Kafka source."""
 
 
 def read_stream(session: SparkSession, source: KafkaSource, start: Offsets) -> DataFrame:
-    """The messages from the given offsets on, as they arrive."""
+    """Return the stream of messages from the given offsets on."""
     stream = session.readStream.format("kafka").options(**_options(source, start))
     return stream.load().select(*MESSAGE_COLUMNS)
 
 
 def read_range(session: SparkSession, source: KafkaSource, part: OffsetRange) -> DataFrame:
-    """A few messages again, by their offsets."""
+    """Read a range of offsets again."""
     options = {
         **_FETCHING,
         **_COMMITTED,
@@ -81,7 +82,11 @@ def read_range(session: SparkSession, source: KafkaSource, part: OffsetRange) ->
 def find_start(
     source: KafkaSource, saved: Position | None, landed: Position | None, group: GroupName | None
 ) -> StartPlan:
-    """Where a query begins: where it was, or its sink, else where the group is if one counts, else at the start."""
+    """Return where a query starts; raise DataLost if records were lost and `on_data_loss` is `stop`.
+
+    The first available position applies: the saved position, the sink's position, the offsets of `group` if given, else
+    the configured start.
+    """
     saved = saved or landed
     with Admin(source.settings) as admin:
         partitions = find_partitions(admin, source.topics)
@@ -103,9 +108,9 @@ def find_start(
 
 
 def current_ids(admin: Admin, known: Position, places: Iterable[PartitionId]) -> dict[TopicName, str]:
-    """The ids of these partitions' topics, also of those that a pattern has found since; refuses a topic made anew.
+    """Return the topic ids of these partitions, including newly matched topics; reject a recreated topic.
 
-    Spark goes by offsets alone: it would read on in the middle of a new topic that has enough records.
+    Spark compares offsets only: if the new topic has enough records, Spark would continue in the middle of the topic.
     """
     now = topic_ids(admin, {place.topic for place in places})
     anew = sorted(topic for topic, topic_id in now.items() if known.topic_ids.get(topic, topic_id) != topic_id)
@@ -118,7 +123,10 @@ def current_ids(admin: Admin, known: Position, places: Iterable[PartitionId]) ->
 
 
 def _found_later(source: KafkaSource, first: Offsets) -> Offsets:
-    """Where topics begin that a pattern has found since the last start: `latest` is the end at the first start only."""
+    """Return the start of topics that a pattern matched after the last run.
+
+    `latest` means the end of a topic only at the first start.
+    """
     if source.start != "latest":
         return {}
     return {partition: offset for partition, offset in first.items() if partition.topic not in source.topics}
@@ -144,7 +152,7 @@ def _options(source: KafkaSource, start: Offsets) -> Mapping[str, str]:
         "startingOffsets": spark_json(start),
         "maxOffsetsPerTrigger": str(source.max_records),
         "includeHeaders": "true",
-        # What was lost is found and reported before a query starts; while it runs, a loss must not pass unseen.
+        # Losses before the start are detected and reported there; a loss in a running query must be an error.
         "failOnDataLoss": "true",
     }
 
@@ -160,6 +168,6 @@ def _subscription(topics: tuple[str, ...]) -> dict[str, str]:
 
 
 def whole_pattern(topics: tuple[str, ...]) -> str:
-    """One pattern for Spark, which matches whole names, where ours need only match the beginning."""
+    """Return one pattern for Spark, which matches whole names; Penstock's patterns match prefixes."""
     each = (f"(?:{topic}).*" if is_pattern(topic) else re.escape(topic) for topic in topics)
     return f"(?!__)(?:{'|'.join(each)})"

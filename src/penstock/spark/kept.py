@@ -1,4 +1,4 @@
-"""Rows that are gone over several times."""
+"""Checkpoint rows that are read more than once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pyspark.sql import DataFrame
 
 @contextmanager
 def kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """The rows as they are now, made once and kept for the block, in memory or on disk.
+    """Yield the rows computed once, and store them for the block, in memory or on disk.
 
-    Row by row, which costs a fraction of the columns of `persist` where each row has records and lists inside. Delta's
-    MERGE takes them as they are. Should a machine of a cluster get lost with its part, the batch is read again.
+    Rows are stored row by row: for rows with nested records and lists, this costs a fraction of the columnar format of
+    `persist`. Delta's MERGE uses the stored rows directly. If a cluster loses a machine with its partitions, the batch
+    is read again.
     """
     made = rows.localCheckpoint()
     try:

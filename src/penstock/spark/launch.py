@@ -1,7 +1,7 @@
-"""Start Spark's Java process without an option on a command line, where every user of the machine could read it.
+"""Start Spark's Java process with no options on a command line, where every user of the machine could read them.
 
-PySpark passes options as `--conf` to `spark-submit`, and Spark passes Java's options to `java`. Here both are read from
-private files, which are removed once the process has started.
+PySpark passes options as `--conf` to `spark-submit`, and Spark passes Java options to `java`. Here, both read their
+options from private files, which are removed after the process has started.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXECUTOR_JAVA = ("spark.executor.defaultJavaOptions", "spark.executor.extraJava
 
 
 def start_java(options: Mapping[str, str]) -> None:
-    """Start the Java process of the driver with these options, unless this process has one."""
+    """Start the driver's Java process with these options, unless this process already has one."""
     before = os.environ.get(_ARGUMENTS)
     with read_by_launcher(options) as arguments:
         os.environ[_ARGUMENTS] = arguments
@@ -39,7 +39,7 @@ def start_java(options: Mapping[str, str]) -> None:
 
 @contextmanager
 def read_by_launcher(options: Mapping[str, str]) -> Iterator[str]:
-    """Yield the arguments by which `spark-submit` reads these options from a file that exists during the block."""
+    """Yield `spark-submit` arguments that read these options from a file that exists during the block."""
     given = os.environ.get(_ARGUMENTS, _SHELL)
     if _PROPERTIES_FILE in given:
         hint = "name its options under spark.conf of the pipeline, or in conf/spark-defaults.conf of SPARK_HOME"
@@ -53,9 +53,9 @@ def read_by_launcher(options: Mapping[str, str]) -> Iterator[str]:
 
 
 def refuse_secrets_of_executors(options: Mapping[str, str]) -> None:
-    """Raise UsageError for a secret among the Java options of executors.
+    """Raise UsageError if the Java options of executors contain a secret.
 
-    A cluster starts executors with these options on their command lines. Java takes options from the environment too,
+    A cluster starts executors with these options on the command line. Java also accepts options from the environment,
     but repeats them in its log.
     """
     for key in _EXECUTOR_JAVA:
@@ -72,7 +72,7 @@ def _is_secret(word: str) -> bool:
 
 
 def _moved(java_options: str, file: Path) -> str:
-    """Write Java's system properties to a file, and return the options that name it in their place."""
+    """Write Java's system properties to a file, and return options that refer to the file instead."""
     words = shlex.split(java_options)
     properties = [word for word in words if word.startswith("-D")]
     escaped = (word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for word in properties)

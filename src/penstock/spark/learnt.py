@@ -1,4 +1,4 @@
-"""What decoders keep from batch to batch: the columns that decode, and what the registry did not know."""
+"""Per-query caches of decoders: compiled columns, and schemas that the registry does not have yet."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, Generic, TypeVar
 
 ASK_AGAIN_SECONDS: Final = 60.0
-"""For how long what the registry does not know is not asked for again."""
+"""Seconds before a schema that the registry does not have is looked up again."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
 class Cached(Generic[Value]):
-    """What takes longer to make than a small batch does: made when it is wanted, kept until it no longer holds."""
+    """Lazily computed value that takes longer to compute than a small batch; cached until `drop`."""
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self._make = make
         self._value: Value | None = None
 
     def get(self) -> Value:
-        """The value that is kept, or a new one."""
+        """Return the cached value; compute it if none is cached."""
         value = self._value = self._value or self._make()
         return value
 
     def drop(self) -> None:
-        """Let the next one who asks get a new value."""
+        """Discard the cached value, so that the next `get` computes a new one."""
         self._value = None
 
 
 class Unknown(Generic[Key]):
-    """What the registry did not know when it was asked, until it is time to ask again."""
+    """Keys that the registry did not know, until their retry time."""
 
     def __init__(self) -> None:
         self._until: dict[Key, float] = {}
 
     def __iter__(self) -> Iterator[Key]:
-        """Those that are not to be asked for."""
+        """Iterate over the keys that are not looked up for now."""
         return iter(self._until)
 
     def __len__(self) -> int:
-        """How many these are."""
+        """Return the number of keys."""
         return len(self._until)
 
     def note(self, keys: Iterable[Key]) -> None:
-        """Remember that the registry does not know these."""
+        """Record keys that the registry does not know."""
         until = time.monotonic() + ASK_AGAIN_SECONDS
         self._until.update((key, until) for key in keys)
 
     def forget_due(self) -> list[Key]:
-        """Forget those that are to be asked for again; gives them back."""
+        """Remove and return the keys whose retry time has come."""
         now = time.monotonic()
         due = [key for key, until in self._until.items() if until <= now]
         for key in due:

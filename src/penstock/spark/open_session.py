@@ -1,4 +1,4 @@
-"""A Spark session for as long as a block runs."""
+"""A Spark session for the duration of a block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from penstock.spark.session import start_session
 def open_session(
     name: str, *, java_home: Path, jars: Sequence[Path], conf: Mapping[str, object], master: str = "local[*]"
 ) -> Iterator[SparkSession]:
-    """A session of these settings; one that the process has already is used, and stays."""
+    """Yield the active session, or start one with these settings.
+
+    A session that was already active keeps running after the block. A started session is stopped if the block succeeds.
+    """
     running = SparkSession.getActiveSession()
     session = running or start_session(name, java_home=java_home, jars=jars, conf=conf, master=master)
     with java_is_there():
@@ -28,7 +31,7 @@ def open_session(
 
 @contextmanager
 def java_is_there() -> Iterator[None]:
-    """Say what it means when Spark's Java process does not answer any more."""
+    """Raise QueryFailed with an explanation if Spark's Java process does not respond."""
     try:
         yield
     except (Py4JNetworkError, ConnectionRefusedError) as error:

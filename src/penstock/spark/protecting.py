@@ -1,4 +1,4 @@
-"""Columns that must not be seen: left out, masked or hashed before a transform or a sink gets the rows."""
+"""Column protection: drop, mask or hash columns before a transform or a sink receives the rows."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from penstock.spark.transforms import Transform
 
 Treatment = Literal["drop", "mask", "hash"]
 Treat = Callable[[str], Treatment | None]
-"""What becomes of a column, by its name in the database; None leaves it as it is."""
+"""Returns the treatment of a column by its name in the database; None leaves the column unchanged."""
 
 MASK: Final = "****"
 _BLOCK: Final = 64
 _INNER, _OUTER = 0x36, 0x5C
 
 REDACTION: Final = {"spark.sql.redaction.string.regex": f"0x[0-9A-Fa-f]{{{2 * _BLOCK}}}"}
-"""Spark's settings that keep the keys of hashes out of the plans that it shows."""
+"""Spark settings that hide hash keys in printed plans."""
 
 
 def protecting(treat: Treat, secret: bytes) -> Transform:
-    """Rows without the values that must not be seen.
+    """Return a transform that removes protected values from rows.
 
-    A hashed column is text, HMAC-SHA-256 in hex; a masked one is `****` where it is text, otherwise null. What is told
-    of the change gives none of them away, and has no key once a part of the key is left out or masked.
+    A hashed column is text: HMAC-SHA-256 in hex. A masked column is `****` if its type is text, otherwise null. The
+    change metadata in `_cdc` reveals no protected value, and lists no key columns if a key column is dropped or masked.
     """
 
     def transform(rows: DataFrame) -> DataFrame:
@@ -43,7 +43,7 @@ def protecting(treat: Treat, secret: bytes) -> Transform:
 
 
 def hmac_sha256(value: Column, secret: bytes) -> Column:
-    """The keyed hash of RFC 2104, in hex: two rounds of SHA-256, whose keys are known beforehand."""
+    """Return the HMAC of RFC 2104 in hex: two rounds of SHA-256 whose keys are computed in advance."""
     key = (hashlib.sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
     inner, outer = (F.lit(bytearray(byte ^ pad for byte in key)) for pad in (_INNER, _OUTER))
     return F.sha2(F.concat(outer, F.unhex(F.sha2(F.concat(inner, value), 256))), 256)
@@ -51,7 +51,11 @@ def hmac_sha256(value: Column, secret: bytes) -> Column:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What becomes of which columns, and under which names the database knows them: all, and those whose values go."""
+    """Treatment of each protected column.
+
+    `names` lists the protected columns under their names in the rows and in the database; `gone` lists only the dropped
+    and masked columns.
+    """
 
     columns: Mapping[str, Treatment]
     names: Sequence[str]
@@ -86,12 +90,12 @@ def _masked(value: Column, kind: T.DataType) -> Column:
 
 
 def _outside(name: str) -> Column:
-    """The text of a value that the type of its column has no room for, such as infinity."""
+    """Return the text of a value outside the range of the column's type, such as infinity."""
     return F.try_element_at(F.col(CDC).getField("outside"), F.lit(name))
 
 
 def _as_bytes(value: Column, kind: T.DataType, outside: Column) -> Column:
-    """What is hashed: bytes as they are, everything else as its text."""
+    """Return the bytes to hash: binary values unchanged, all other values as text."""
     match kind:
         case T.BinaryType():
             return value
@@ -108,7 +112,7 @@ def _told(name: str, value: Column, plan: _Plan) -> Column:
 
 
 def _change(cdc: Column, plan: _Plan) -> Column:
-    """What happened, without the values of protected columns."""
+    """Return the change metadata without the values of protected columns."""
     keys, unavailable, outside = (cdc.getField(name) for name in ("keys", "unavailable", "outside"))
     loses_key = F.arrays_overlap(keys, _names(plan.gone))
     return (
@@ -119,7 +123,7 @@ def _change(cdc: Column, plan: _Plan) -> Column:
 
 
 def _message(message: Column, plan: _Plan) -> Column:
-    """Where the row comes from, without the message's key if that has a protected value in it."""
+    """Return the row's origin, without the message key if the key contains a protected column."""
     tells = F.arrays_overlap(F.col(CDC).getField("keys"), _names(plan.names))
     return message.withField("key", F.when(~tells, message.getField("key")))
 

@@ -1,4 +1,4 @@
-"""Rows from messages as they are: key and value in bytes; every message is a row."""
+"""Rows from raw messages: key and value as bytes, one row per message."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _NO_PROBLEM = "struct<code:string,message:string>"
 
 
 class RawRows:
-    """Takes every message, and leaves it to the transform to make something of it."""
+    """Decoder that accepts every message and leaves its interpretation to the transform."""
 
     @property
     def schema(self) -> T.StructType:
-        """As the protocol says."""
+        """The columns `key` and `value`, both binary."""
         return T.StructType([T.StructField("key", T.BinaryType()), T.StructField("value", T.BinaryType())])
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Add a `problem` that is always null."""
         return messages.select("*", F.lit(None).cast(_NO_PROBLEM).alias(PROBLEM))
 
     def fields(self) -> Sequence[Column]:
-        """As the protocol says."""
+        """Return `key` and `value`."""
         return [F.col("key"), F.col("value")]
 
     def learn(self, messages: DataFrame) -> None:
-        """As the protocol says: there is nothing to learn."""
+        """Do nothing: raw messages have no schemas."""

@@ -1,4 +1,4 @@
-"""The Spark session: made from the Java and the jars that the caller found, quiet, in UTC, and fit for two cores."""
+"""Spark session with the given Java and jars: quiet, in UTC, and tuned for two cores."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ _SECRETS = "(?i)secret|password|token|access[.]key|credential|jaas|ssl[.].*key"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COLLECTOR = r"-XX:\+Use\w+GC\b"
 _FOR_THROUGHPUT = "-XX:+UseParallelGC"
-"""Java's own choice, G1, works beside the tasks to pause them briefly: on few cores a seventh of all work."""
+"""G1, Java's default, works concurrently to keep pauses short: on few cores, this is a seventh of all work."""
 
 _DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.redaction.regex": _SECRETS,
-    # Queries share the cores: a quick one does not wait for all tasks of another one's large batch.
+    # Queries share the cores: a quick query does not wait for all tasks of another query's large batch.
     "spark.scheduler.mode": "FAIR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Kafka is written through the second version of Spark's sources, which alone reports observed counts.
+    # Kafka is written through version 2 of Spark's data sources: only version 2 reports observed counts.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
-    # Java never compiles a method beyond 8000 bytes of code: one of a whole stage would be interpreted for ever.
+    # Java never compiles methods larger than 8000 bytes: a larger whole-stage method would stay interpreted.
     "spark.sql.codegen.hugeMethodLimit": "8000",
-    # One merge alone has a hundred pieces of code: with Spark's own 100, every batch would compile all of them anew.
+    # One merge generates a hundred classes: with Spark's default of 100, every batch would recompile all of them.
     "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.sql.streaming.numRecentProgressUpdates": "20",
-    # What Spark remembers of past work, for pages that nobody sees: a driver runs for months.
+    # Limit the history that Spark keeps for its disabled UI: a driver runs for months.
     "spark.sql.ui.retainedExecutions": "10",
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "10000",
@@ -54,18 +54,18 @@ _DEFAULTS: Mapping[str, str] = {
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # A batch is committed by the ledger, so its tasks may put their files in place at once.
+    # The ledger commits a batch, so tasks may move their files into place immediately.
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    # Without the side files of checksums, which no other reader of a table knows; see also `_without_checksums`.
+    # No checksum files, which other readers of a table do not know; see also `_without_checksums`.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
 }
 
 _FIXED: Mapping[str, str] = {
-    # Values, names and paths that reach SQL as text are what they are: `${…}` in them is replaced by nothing.
+    # Values, names and paths are inserted into SQL literally: no variable replaces `${…}` in them.
     "spark.sql.variable.substitute": "false",
 }
-"""What no option of the user changes."""
+"""Options that a user cannot override."""
 
 _LOCAL_DEFAULTS: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
@@ -74,7 +74,7 @@ _LOCAL_DEFAULTS: Mapping[str, str] = {
 }
 
 _BARE_FILES_DEFAULTS: Mapping[str, str] = {
-    # Hadoop's own local files start a process, `chmod`, for every directory and every file of a checkpoint.
+    # Hadoop's local file system starts a `chmod` process for every directory and file of a checkpoint.
     "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -84,9 +84,9 @@ _BARE_FILES_DEFAULTS: Mapping[str, str] = {
 _DELTA_DEFAULTS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # What a log says is worked out with every commit: for the few files of a table, each further task costs a moment.
+    # Every commit computes the state of the log: with the few files of a table, each additional task costs time.
     "spark.databricks.delta.snapshotPartitions": "1",
-    # What we merge is made and kept before, so Delta need not make a copy of it.
+    # The source of a merge is checkpointed already, so Delta does not need a copy.
     "spark.databricks.delta.merge.materializeSource": "none",
 }
 
@@ -99,7 +99,7 @@ def start_session(
     conf: Mapping[str, object] | None = None,
     master: str = "local[*]",
 ) -> SparkSession:
-    """Start Spark with these jars on the given Java; `conf` wins over every default of ours."""
+    """Start Spark with these jars on the given Java; `conf` overrides Penstock's defaults."""
     _quieten()
     options = session_options(jars, PassThrough(conf or {}), master)
     builder = SparkSession.builder.appName(name).master(master)
@@ -114,7 +114,7 @@ def start_session(
 
 
 def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: str) -> dict[str, str]:
-    """Every option of the session: ours, those for this master and these jars, then the user's."""
+    """Return all session options: Penstock's, those for this master and these jars, then the user's."""
     paths = [str(jar) for jar in jars if artifact(jar) not in _shipped()]
     is_local = master.startswith("local")
     options = {
@@ -133,14 +133,17 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
 
 
 def _quieten() -> None:
-    """PySpark prints every failure as a screenful of JSON, Py4J as a trace; ours says the same in a line."""
+    """Silence PySpark's JSON dumps and Py4J's traces of failures; Penstock logs each failure in one line."""
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
 
 
 def _without_checksums(session: SparkSession) -> SparkSession:
-    """Tell Hadoop's local files; another class in their place would break S3's, which keep blocks in local files."""
+    """Disable checksums of Hadoop's local files.
+
+    Replacing the local file system class instead would break S3, whose client buffers blocks in local files.
+    """
     conf = session._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no public way to Hadoop's settings
     local = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf)  # type: ignore[union-attr]  # noqa: SLF001 - as above
     local.setWriteChecksum(False)
@@ -149,23 +152,23 @@ def _without_checksums(session: SparkSession) -> SparkSession:
 
 
 def artifact(jar: Path) -> str:
-    """A jar's name without its version."""
+    """Return a jar's name without its version."""
     return re.split(r"-\d", jar.name, maxsplit=1)[0]
 
 
 @cache
 def _shipped() -> frozenset[str]:
-    """What Spark brings itself: another version of it on the class path would stand in Spark's own way."""
+    """Return the jars that Spark ships: a second version on the class path would conflict."""
     return frozenset(artifact(jar) for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar"))
 
 
 def _jar_options(paths: Sequence[str], *, is_local: bool) -> dict[str, str]:
-    """A local driver takes its jars where they are; on a cluster they travel to the executors."""
+    """Return the jar options: a local driver reads jars in place, a cluster sends them to executors."""
     return {"spark.driver.extraClassPath": ":".join(paths)} if is_local else {"spark.jars": ",".join(paths)}
 
 
 def _java_options(given: str, *, is_local: bool) -> str:
-    """Java's options: ours, then the user's, whose garbage collector is the only one if they name one."""
+    """Return Penstock's Java options, then the user's; a garbage collector chosen by the user replaces the default."""
     quiet = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
     own = [quiet] if re.search(_COLLECTOR, given) or not is_local else [quiet, _FOR_THROUGHPUT]
     return " ".join([*own, given]).strip()
@@ -177,7 +180,7 @@ def _text(value: object) -> str:
 
 @contextmanager
 def _environment(java_home: Path, *, is_local: bool) -> Iterator[None]:
-    """What Spark's launcher reads from the environment, for as long as it starts; a cluster must reach its driver."""
+    """Set the environment variables of Spark's launcher for the block; a cluster must reach its driver."""
     python = os.environ.get("PYSPARK_PYTHON", sys.executable)
     own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python} if is_local else {}
     wanted = {"JAVA_HOME": str(java_home), **own, **_utf8_names(os.environ)}
@@ -191,7 +194,10 @@ def _environment(java_home: Path, *, is_local: bool) -> Iterator[None]:
 
 
 def _utf8_names(environment: Mapping[str, str]) -> dict[str, str]:
-    """Java takes the encoding of file names from the locale; where that knows no UTF-8, `ü` and `ö` would be `?`."""
+    """Return the locale for Java, which derives the encoding of file names from the locale.
+
+    In a locale without UTF-8, `ü` and `ö` would become `?`.
+    """
     names = (environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
     chosen = next(filter(None, names), "")
     return {} if re.search(r"utf-?8", chosen, re.IGNORECASE) else {"LC_ALL": "C.UTF-8"}

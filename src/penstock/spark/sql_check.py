@@ -1,7 +1,7 @@
-"""Decide from the parsed SQL, without executing it, whether it is a query over the rows that it is given.
+"""Decide from the parsed SQL, without executing it, whether it is a query over its input rows.
 
-Spark executes commands (`SET`, `INSERT`, `CREATE`) as soon as they are analysed, `TRANSFORM … USING` starts processes,
-and `reflect` calls any method of Java. So the operators that are allowed are listed, and all others are refused.
+Spark executes commands (`SET`, `INSERT`, `CREATE`) during analysis, `TRANSFORM … USING` starts processes, and `reflect`
+calls any Java method. Therefore only listed operators are allowed; all others are rejected.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class _Node(NamedTuple):
 
 
 def require_query(session: SparkSession, query: str) -> None:
-    """Refuse SQL that is not a query over `source`, or that calls Java's methods."""
+    """Reject SQL that is not a query over `source`, or that calls Java methods."""
     with spark_failures("reading the SQL"):
         plan = _parser(session).parsePlan(query)
     _require(session, plan)
 
 
 def require_expressions(session: SparkSession, expressions: Collection[str]) -> None:
-    """Refuse expressions that read other tables or call Java's methods."""
+    """Reject expressions that read other tables or call Java methods."""
     for each in expressions:
         with spark_failures("reading the SQL"):
             expression = _parser(session).parseExpression(each)
@@ -90,7 +90,7 @@ def _objection(node: _Node) -> str | None:
 
 
 def _nodes(session: SparkSession, tree: JavaObject) -> Iterator[_Node]:
-    """Everything below a tree, in whatever list, map or option it is: operators, expressions, names."""
+    """Yield every node of a tree, including nested lists, maps and options: operators, expressions, names."""
     is_a = session._jvm.py4j.reflection.TypeUtil.isInstanceOf  # type: ignore[union-attr]  # noqa: SLF001 - as above
     waiting: list[Any] = [tree]
     while waiting:

@@ -1,4 +1,4 @@
-"""The built-in transforms: functions from rows to rows, which read and write nothing."""
+"""The built-in transforms: functions from rows to rows, without side effects."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _naming = threading.Lock()
 
 
 def sql(query: str) -> Transform:
-    """A query of Spark SQL over `source`."""
+    """Return a transform that runs a Spark SQL query over `source`."""
     require = _once(partial(require_query, query=query))
 
     def transform(rows: DataFrame) -> DataFrame:
         require(rows)
-        # Queries that share a session must not take each other's rows for theirs.
+        # Queries that share a session must not read the rows of a concurrent query.
         with _naming:
             rows.createOrReplaceTempView(SOURCE)
             return rows.sparkSession.sql(query)
@@ -35,7 +35,10 @@ def sql(query: str) -> Transform:
 
 
 def keep(condition: str) -> Transform:
-    """The rows for which a condition of SQL holds; of changes, those that make the table of these rows."""
+    """Keep the rows that satisfy an SQL condition.
+
+    Changes are converted into the changes of the filtered table.
+    """
     require = _once(partial(require_expressions, expressions=(condition,)))
 
     def transform(rows: DataFrame) -> DataFrame:
@@ -46,7 +49,7 @@ def keep(condition: str) -> Transform:
 
 
 def select(expressions: Sequence[str]) -> Transform:
-    """These columns or expressions of SQL."""
+    """Select columns or SQL expressions."""
     require = _once(partial(require_expressions, expressions=tuple(expressions)))
 
     def transform(rows: DataFrame) -> DataFrame:
@@ -57,17 +60,17 @@ def select(expressions: Sequence[str]) -> Transform:
 
 
 def drop(columns: Sequence[str]) -> Transform:
-    """All columns but these."""
+    """Drop columns."""
     return lambda rows: rows.drop(*columns)
 
 
 def rename(names: Mapping[str, str]) -> Transform:
-    """The columns under other names, given as old to new."""
+    """Rename columns; `names` maps old names to new names."""
     return following(lambda rows: rows.withColumnsRenamed(dict(names)))
 
 
 def chain(transforms: Sequence[Transform]) -> Transform:
-    """One after the other."""
+    """Apply transforms in order."""
 
     def transform(rows: DataFrame) -> DataFrame:
         for each in transforms:
@@ -78,7 +81,7 @@ def chain(transforms: Sequence[Transform]) -> Transform:
 
 
 def _once(check: Callable[[SparkSession], None]) -> Callable[[DataFrame], None]:
-    """Check the SQL of a transform before it is used for the first time."""
+    """Check the SQL of a transform before its first use."""
     passed = threading.Event()
 
     def run(rows: DataFrame) -> None:
