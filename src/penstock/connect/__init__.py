@@ -1,1 +1,1 @@
-"""Change capture by Kafka Connect: connectors, and the databases that they read."""
+"""Change data capture with Kafka Connect: connectors and their source databases."""

@@ -1,4 +1,4 @@
-"""What can be done with a captured database: add it, look at it, restart it, remove it."""
+"""Operations on captured databases: add, check, restart and remove."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _PLACEHOLDER = "${"
 
 @dataclass(frozen=True)
 class CaptureStatus:
-    """How a capture is: its connector, its slot, and tables that match its patterns but are not captured.
+    """Status of a capture: connector, slot, captured tables, and matching tables not captured yet.
 
-    `clashes` are the reasons why some of these tables cannot be captured together. The `server` is the one that
-    the database is on, which may not be the one that the capture was `registered` for.
+    `clashes` explains why some of the matching tables cannot be captured together. `server` is the database's current
+    server, possibly different from the server `registered` with the capture.
     """
 
     connector: ConnectorState
@@ -50,23 +50,23 @@ class CaptureStatus:
 
     @property
     def streams(self) -> bool:
-        """Whether changes flow: the connector runs, and reads its slot if the database has one."""
+        """Whether changes flow: the connector runs, and reads the slot if there is one."""
         return self.connector.is_running and (self.slot is None or self.slot.streams)
 
     @property
     def notice(self) -> str:
-        """What to know if the database is on another server than before, or was restored; nothing otherwise."""
+        """A warning if the database is on a different server or was restored; empty otherwise."""
         return notice(self.connector.name, self.registered, self.server)
 
     @property
     def reader(self) -> int | None:
-        """The process of the database that serves the connector, where there is one."""
+        """The database process that serves the connector, if any."""
         return self.slot.reader if self.slot else None
 
 
 @dataclass(frozen=True)
 class Added:
-    """What one should know of the database, and the reader that the connector had with other settings before."""
+    """Notes about the database, and the process that served the connector with its previous settings."""
 
     notes: list[Finding]
     former_reader: int | None = None
@@ -74,7 +74,7 @@ class Added:
 
 @dataclass(frozen=True)
 class Removed:
-    """The slot and the publication that were dropped, and why Connect still knows the connector's positions if so."""
+    """Dropped slot and publication; also why Connect still stores the connector's offsets, if it does."""
 
     dropped: tuple[str, ...] = ()
     still_known: str = ""
@@ -85,7 +85,7 @@ def add_capture(
 ) -> Added:
     """Check the database and register the connector.
 
-    The same call again changes nothing, or gives the connector its new settings.
+    Repeating the call has no effect, or applies new settings to the connector.
     """
     if not is_postgres(url):
         _register(client, capture, other_settings(capture, url, settings, given))
@@ -95,7 +95,7 @@ def add_capture(
         wanted = postgres_settings(capture, database.address, settings, given, tables, server=str(server or ""))
         notes = check_database(database, tables, wanted)
         newest = newest_changes(settings, wanted["topic.prefix"])
-        here = Here(server, database.log_end())  # read after the topics: no change of this server is beyond it
+        here = Here(server, database.log_end())  # read after the topics, so no change of this server lies beyond
         restored = refuse_other_server(capture.name, newest, _registered_for(client, capture.name), here)
         if restored:
             notes.append(Finding(restored, f"penstock cdc verify {capture.name}", fatal=False))
@@ -105,7 +105,7 @@ def add_capture(
 
 
 def server_of(database: Postgres) -> ServerIdentity | None:
-    """Which server a database is on, as far as its user may know."""
+    """Return the identity of a database's server, or None if the user may not read it."""
     found = database.identity()
     return ServerIdentity(*found) if found else None
 
@@ -118,7 +118,7 @@ def _registered_for(client: ConnectClient, name: ConnectorName) -> ServerIdentit
 
 
 def captured_tables(database: Postgres, capture: Capture) -> list[TableFacts]:
-    """The tables that a capture names; refuses if there are none."""
+    """Return the tables of a capture. Raise DatabaseUnfit if there are none."""
     tables = [table for table in database.tables() if is_meant(table.full_name, capture.tables)]
     if not tables:
         raise DatabaseUnfit(
@@ -129,7 +129,7 @@ def captured_tables(database: Postgres, capture: Capture) -> list[TableFacts]:
 
 
 def check_database(database: Postgres, tables: Sequence[TableFacts], wanted: Mapping[str, str]) -> list[Finding]:
-    """Refuse a database that cannot be captured, with everything that is wrong and the SQL that mends it."""
+    """Raise DatabaseUnfit with all problems and the SQL to fix them. Return the other findings."""
     found = findings(database.server(), Wanted(wanted["slot.name"], wanted["publication.name"], tables))
     if "topic.naming.strategy" not in wanted:
         found += clash_findings(wanted["topic.prefix"], tables)
@@ -146,12 +146,13 @@ def _register(client: ConnectClient, capture: Capture, wanted: Mapping[str, str]
     if kind not in client.plugins():
         raise ConnectRefused(f"{client.address} has no plugin {kind}", hint="put it into the workers' plugin.path")
     client.put(capture.name, wanted)
-    # A removal leaves a connector that no settings start again; one a moment ago may not be seen yet.
+    # An interrupted removal leaves a stopped connector, which new settings do not restart. A recent stop may not be
+    # visible yet, so always resume.
     client.resume(capture.name)
 
 
 def _differs(client: ConnectClient, name: ConnectorName, wanted: Mapping[str, str]) -> bool:
-    """Whether the connector is there with other settings, so that it will start anew."""
+    """Whether the connector exists with different settings, and will therefore restart."""
     try:
         known = client.state(name).settings
     except ConnectorNotFound:
@@ -162,17 +163,17 @@ def _differs(client: ConnectClient, name: ConnectorName, wanted: Mapping[str, st
 def wait_until_streaming(
     client: ConnectClient, name: ConnectorName, database: str | None, timeout: float, former_reader: int | None = None
 ) -> None:
-    """Return when changes flow; a snapshot of all tables comes before that, and may take long.
+    """Return when changes flow. The snapshot of all tables comes first and may take long.
 
-    Connect answers before it restarts anything: a connector that is to start anew streams for a moment as before, so
-    its former reader does not count.
+    Connect answers before restarting anything: a connector about to restart keeps streaming for a moment, so the former
+    reader does not count.
     """
     deadline, failed = time.monotonic() + timeout, 0
     while True:
         status = capture_status(client, name, database)
         if status.streams and (former_reader is None or status.reader != former_reader):
             return
-        # A connector may show the failure of the settings before for a moment.
+        # A connector may briefly report the failure of its previous settings.
         failed = failed + 1 if status.connector.failure else 0
         if failed >= _FAILED_LOOKS:
             raise ConnectorFailed(f"{name}: {status.connector.failure}", hint=f"`penstock cdc status {name}` has all")
@@ -186,7 +187,10 @@ def wait_until_streaming(
 
 
 def capture_status(client: ConnectClient, name: ConnectorName, database: str | None = None) -> CaptureStatus:
-    """How a capture is; a `database` says how to reach it from here, where its connector's settings do not."""
+    """Return the status of a capture.
+
+    `database` is the URL to reach the database from here, if the connector's settings do not work here.
+    """
     connector = client.state(name)
     if "slot.name" not in connector.settings:
         return CaptureStatus(connector)
@@ -214,7 +218,7 @@ def capture_status(client: ConnectClient, name: ConnectorName, database: str | N
 
 
 def restart_capture(client: ConnectClient, name: ConnectorName, before: CaptureStatus | None) -> None:
-    """Restart a connector; refuses if it would take in a table whose rows overwrite those of another one."""
+    """Restart a connector. Raise DatabaseUnfit if a new table would overwrite rows of a captured table."""
     if before and before.clashes:
         raise DatabaseUnfit(
             f"{name}: {'; '.join(before.clashes)}", hint="rename one of the tables, then restart; changes still flow"
@@ -223,10 +227,10 @@ def restart_capture(client: ConnectClient, name: ConnectorName, before: CaptureS
 
 
 def remove_capture(client: ConnectClient, name: ConnectorName, database: str | None, timeout: float) -> Removed:
-    """Remove the connector with its positions, and drop its slot and publication.
+    """Remove the connector with its offsets, and drop slot and publication.
 
-    The database is reached first, so that no slot is left behind that keeps the server's log for ever. The positions
-    go while the connector is still there: removal can be repeated from wherever it was cut off.
+    The database is contacted first, because an abandoned slot would retain the server's log forever. Offsets are
+    deleted before the connector, so an interrupted removal can be repeated.
     """
     connector = client.state(name)
     if "slot.name" not in connector.settings:
@@ -243,7 +247,7 @@ def remove_capture(client: ConnectClient, name: ConnectorName, database: str | N
 
 
 def _delete(client: ConnectClient, name: ConnectorName, timeout: float) -> str:
-    """Delete a connector; why Connect still knows its positions, or nothing if it forgot them."""
+    """Delete a connector. Return why Connect still stores the offsets; empty if they are deleted."""
     refusal = ""
     try:
         client.stop(name)
@@ -256,7 +260,7 @@ def _delete(client: ConnectClient, name: ConnectorName, timeout: float) -> str:
 
 
 def _wait_until_stopped(client: ConnectClient, name: ConnectorName, timeout: float) -> None:
-    """Wait for the last task, which writes down its position when it ends."""
+    """Wait until the last task has ended and stored its offset."""
     deadline = time.monotonic() + timeout
     while not (connector := client.state(name)).is_stopped:
         if time.monotonic() > deadline:
@@ -284,7 +288,7 @@ def _database_of(connector: ConnectorState, given: str | None) -> Iterator[Postg
 
 
 def database_url(connector: ConnectorState) -> str:
-    """Where the connector's own settings say that the database is."""
+    """Return the database URL according to the connector's settings."""
     settings = connector.settings
     password = str(settings.get("database.password", ""))
     if password.startswith(_PLACEHOLDER):

@@ -1,4 +1,7 @@
-"""Kafka Connect's REST interface, the one place that speaks HTTP to it; its failures become ours here."""
+"""Client of Kafka Connect's REST interface. No other module talks to Connect.
+
+Failures become `PenstockError`s.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ _START_HINT = "is Kafka Connect running there? `penstock up --cdc` starts one, P
 
 
 class ConnectClient:
-    """One Kafka Connect cluster; a request that meets a rebalance is made again within the setting `timeout`."""
+    """Client of a Kafka Connect cluster.
+
+    A request rejected because of a rebalance is retried for up to the setting `timeout`.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._url = settings.connect.rstrip("/")
@@ -35,7 +41,7 @@ class ConnectClient:
         self._http = httpx.Client(timeout=settings.timeout)
 
     def __enter__(self) -> Self:
-        """Use the client in a block."""
+        """Return the client."""
         return self
 
     def __exit__(
@@ -46,24 +52,24 @@ class ConnectClient:
 
     @property
     def address(self) -> str:
-        """The URL as it may be shown."""
+        """The URL with secrets hidden."""
         return hide("connect", self._url)
 
     def plugins(self) -> set[str]:
-        """The classes of the connectors that the cluster can run."""
+        """Return the connector classes installed in the cluster."""
         return {plugin["class"] for plugin in self._ask("GET", "/connector-plugins")}
 
     def states(self) -> list[ConnectorState]:
-        """Every connector as it is now, by name."""
+        """Return the state of every connector, sorted by name."""
         found: dict[str, Any] = self._ask("GET", "/connectors?expand=info&expand=status")
         return [state_of(found[name]["info"], found[name]["status"]) for name in sorted(found)]
 
     def state(self, name: ConnectorName) -> ConnectorState:
-        """One connector as it is now."""
+        """Return the current state of a connector."""
         return state_of(self._ask("GET", _path(name)), self._status(name))
 
     def put(self, name: ConnectorName, settings: ConnectorSettings) -> None:
-        """Make the connector, or give it other settings."""
+        """Create the connector, or change its settings."""
         self._ask("PUT", f"{_path(name)}/config", dict(settings))
 
     def restart(self, name: ConnectorName) -> None:
@@ -71,27 +77,27 @@ class ConnectClient:
         self._ask("POST", f"{_path(name)}/restart?includeTasks=true&onlyFailed=false")
 
     def stop(self, name: ConnectorName) -> None:
-        """End the connector's tasks, and keep the connector; clusters before Kafka 3.5 cannot."""
+        """Stop the connector's tasks but keep the connector. Requires Kafka 3.5."""
         self._ask("PUT", f"{_path(name)}/stop")
 
     def resume(self, name: ConnectorName) -> None:
-        """Let a stopped connector go on."""
+        """Resume a stopped connector."""
         self._ask("PUT", f"{_path(name)}/resume")
 
     def forget(self, name: ConnectorName) -> None:
-        """Remove the positions of a stopped connector, so that its next one begins anew; from Kafka 3.6 on."""
+        """Delete the offsets of a stopped connector, so that a successor starts over. Requires Kafka 3.6."""
         self._ask("DELETE", f"{_path(name)}/offsets")
 
     def delete(self, name: ConnectorName) -> None:
-        """Remove the connector from the cluster."""
+        """Delete the connector from the cluster."""
         self._ask("DELETE", _path(name))
 
     def topics(self, name: ConnectorName) -> list[str]:
-        """The topics that the connector has written to since it was made."""
+        """Return the topics written by the connector since its creation."""
         return sorted(self._ask("GET", f"{_path(name)}/topics")[name]["topics"])
 
     def _status(self, name: ConnectorName) -> Mapping[str, Any]:
-        """The status, which a connector that was made a moment ago does not have yet."""
+        """Return the status, which is missing for a moment after a connector is created."""
         try:
             found: Mapping[str, Any] = self._ask("GET", f"{_path(name)}/status")
         except ConnectorNotFound:
@@ -115,7 +121,7 @@ class ConnectClient:
 
 
 def _is_rebalancing(answer: httpx.Response) -> bool:
-    """Whether the workers are about to share out their work anew; the status alone does not always tell."""
+    """Whether the workers are rebalancing. The HTTP status alone is not always conclusive."""
     return answer.status_code == HTTPStatus.CONFLICT or (answer.is_server_error and "rebalance" in answer.text)
 
 
@@ -124,7 +130,7 @@ def _path(name: ConnectorName) -> str:
 
 
 def _content(answer: httpx.Response, address: str, path: str) -> Any:  # noqa: ANN401 - as above
-    """What was answered, or the refusal as one of our errors."""
+    """Return the content of a response, or raise the matching error."""
     if answer.is_success and not answer.content:
         return None
     try:

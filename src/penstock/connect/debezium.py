@@ -1,4 +1,4 @@
-"""The settings of Debezium's connectors: what Penstock chooses, on top of which any setting can be given."""
+"""Settings of Debezium connectors: Penstock's choices, which given settings override."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _OTHERS: Mapping[str, str] = {
 SIGNALS: Final = "signal.data.collection"
 NOTIFICATIONS: Final = "notification.sink.topic.name"
 SERVER: Final = "penstock.server"
-"""The setting by which a connector notes its server; Debezium does not look at it."""
+"""Connector setting with the server's identity. Debezium ignores it."""
 SERVER_HEADER: Final = "penstock.server"
-"""The header by which each change notes its server."""
+"""Header of each change with the server's identity."""
 _TRANSFORMS: Final = "org.apache.kafka.connect.transforms"
 _SNAPSHOT_QUERIES: Final = "snapshot.select.statement.overrides"
 _DEFAULT_PORT = 3306
@@ -40,14 +40,14 @@ _AVRO = "io.apicurio.registry.utils.converter.AvroConverter"
 
 _COMMON: Mapping[str, str] = {
     "tasks.max": "1",
-    # Truncates are left out by default, and a mirror would go on with rows that are gone.
+    # By default Debezium skips truncates, and a mirror would keep the truncated rows.
     "skipped.operations": "none",
     "tombstones.on.delete": "true",
-    # Exact numbers of any size, and NaN, pass only as text; the columns' own types travel beside them.
+    # Only strings hold exact numbers of any size, and NaN. The source types are sent as schema parameters.
     "decimal.handling.mode": "string",
     "column.propagate.source.type": ".*",
     "time.precision.mode": "microseconds",
-    # Without traffic in the captured tables, heartbeats let the server forget its log.
+    # Heartbeats let the server remove old log even while the captured tables have no traffic.
     "heartbeat.interval.ms": "10000",
 }
 _OF_POSTGRES: Mapping[str, str] = {
@@ -58,7 +58,7 @@ _OF_POSTGRES: Mapping[str, str] = {
     "interval.handling.mode": "string",
     "hstore.handling.mode": "json",
     "include.unknown.datatypes": "true",
-    # `cdc resnapshot` asks by a row in a table, which it makes, and is told the end by a topic.
+    # `cdc resnapshot` creates a signal table, inserts a signal, and reads the completion from a topic.
     "signal.enabled.channels": "source",
     "notification.enabled.channels": "sink",
 }
@@ -66,14 +66,14 @@ _OF_POSTGRES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Capture:
-    """What is to be captured: the connector's name, the tables, and how values are written."""
+    """Capture to be added: connector name, tables, and value format."""
 
     name: ConnectorName
     tables: tuple[str, ...]
     values: ValueFormat = "json"
 
     def __post_init__(self) -> None:
-        """Refuse names that cannot begin a topic and name a slot."""
+        """Reject names that are invalid as topic prefix or slot name."""
         if not _NAME.fullmatch(self.name) or len(self.name) > _MOST:
             raise UsageError(
                 f"{self.name!r} cannot name a capture",
@@ -82,7 +82,7 @@ class Capture:
 
     @property
     def slot(self) -> str:
-        """The name of its replication slot and of its publication."""
+        """The name of the replication slot and the publication."""
         return f"penstock_{re.sub(r'[^a-z0-9_]', '_', self.name.lower())}"
 
 
@@ -95,7 +95,7 @@ def postgres_settings(
     *,
     server: str = "",
 ) -> dict[str, str]:
-    """Every setting of a PostgreSQL connector, for the tables as they are now; what is given wins."""
+    """Return all settings of a PostgreSQL connector for the current tables. Given settings win."""
     database = {
         "database.hostname": address.host,
         "database.port": str(address.port),
@@ -115,7 +115,7 @@ def postgres_settings(
 
 
 def _transforms(capture: Capture, server: str) -> dict[str, str]:
-    """What Connect does to each record: signals stay out of Kafka, and changes note their server in a header."""
+    """Return Connect's transforms: drop signal records, and add the server's identity to each change as a header."""
     signals = {
         "predicates": "signals",
         "predicates.signals.type": f"{_TRANSFORMS}.predicates.TopicNameMatches",
@@ -136,7 +136,10 @@ def _transforms(capture: Capture, server: str) -> dict[str, str]:
 
 
 def _of_tables(capture: Capture, tables: Sequence[TableFacts]) -> dict[str, str]:
-    """A snapshot reads no partition as a table of its own, and no rows of children as rows of their parent."""
+    """Return the table settings.
+
+    Snapshots read partitions only through their table, and child rows only through the child table.
+    """
     partitions = [partition.full_name for table in tables for partition in table.partitions]
     parents = [table for table in tables if table.children]
     queries = {f"{_SNAPSHOT_QUERIES}.{table.full_name}": table.own_rows for table in parents}
@@ -145,7 +148,7 @@ def _of_tables(capture: Capture, tables: Sequence[TableFacts]) -> dict[str, str]
 
 
 def other_settings(capture: Capture, url: str, settings: Settings, given: ConnectorSettings) -> dict[str, str]:
-    """Every setting of a MySQL or MariaDB connector, or of one whose class is given; what is given wins."""
+    """Return all settings of a MySQL or MariaDB connector, or of a given connector class. Given settings win."""
     parts = urlsplit(url)
     if parts.scheme not in _OTHERS and _CLASS not in given:
         hint = f"{', '.join(['postgresql', *_OTHERS])}; others by --set {_CLASS}=..."
@@ -168,13 +171,13 @@ def _own_settings(capture: Capture, kind: str) -> dict[str, str]:
     return {
         _CLASS: _OTHERS[kind],
         "database.port": str(_DEFAULT_PORT),
-        # A client of the server's log needs a number that no other client has.
+        # Every client of the server's log needs a unique number.
         "database.server.id": str(zlib.crc32(capture.name.encode()) % 2**31 + 1),
     }
 
 
 def is_postgres(url: str) -> bool:
-    """Whether a URL names a PostgreSQL database."""
+    """Whether a URL refers to a PostgreSQL database."""
     return urlsplit(url).scheme in {"postgresql", "postgres"}
 
 
@@ -201,7 +204,7 @@ _AVRO_SETTINGS: Mapping[str, str] = {
     ".apicurio.registry.auto-register": "true",
     ".apicurio.registry.find-latest": "true",
 }
-# Names of tables and columns that Avro does not take are spelled with '_'.
+# Characters that are invalid in Avro names are replaced by '_'.
 _AVRO_NAMES: Mapping[str, str] = {"schema.name.adjustment.mode": "avro", "field.name.adjustment.mode": "avro"}
 
 

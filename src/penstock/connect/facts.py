@@ -1,4 +1,4 @@
-"""Whether a database can be captured: facts, and the pure decision what is wrong and which SQL mends it."""
+"""Preflight checks of a database: facts, and pure functions that find problems and the SQL to fix them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOT_IN_TOPICS = re.compile(r"[^a-zA-Z0-9._-]")
 
 
 class ReplicaIdentity(StrEnum):
-    """What a table's log says of the old row, as PostgreSQL's catalogue names it."""
+    """Replica identity of a table: how the log describes the old row. Values as in `pg_class.relreplident`."""
 
     DEFAULT = "d"
     NOTHING = "n"
@@ -21,7 +21,7 @@ class ReplicaIdentity(StrEnum):
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """What the server allows, and how much of it is used."""
+    """Server limits, their current usage, and the user's privileges."""
 
     wal_level: str
     role: str
@@ -39,7 +39,7 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition of a table, and its own identity in the log: PostgreSQL does not inherit that of the table."""
+    """Partition of a table, with its own replica identity: PostgreSQL does not inherit the table's."""
 
     schema: str
     name: str
@@ -54,16 +54,16 @@ class Partition:
 
     @property
     def quoted(self) -> str:
-        """The name in SQL."""
+        """The name quoted for SQL."""
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A table, its identity in the log, and what the user may do with it.
+    """Table with its replica identity and the user's privileges.
 
-    `index_is_key` says that the index of its replica identity is that of its primary key. `generated` columns are not
-    sent by PostgreSQL. `children` inherit from the table; `partitions` are all below it, at any depth.
+    If `index_is_key`, the index of the replica identity is the primary key's index. PostgreSQL does not send
+    `generated` columns. `children` inherit from the table. `partitions` contains partitions at every depth.
     """
 
     schema: str
@@ -80,23 +80,23 @@ class TableFacts:
 
     @property
     def full_name(self) -> str:
-        """As patterns match it, and as topics are named."""
+        """The name used by patterns and in topic names."""
         return f"{self.schema}.{self.name}"
 
     @property
     def quoted(self) -> str:
-        """As SQL takes it literally."""
+        """The name quoted for SQL."""
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
     @property
     def own_rows(self) -> str:
-        """The query of its rows without those of its children."""
+        """The query for the table's rows without the rows of child tables."""
         return f"SELECT * FROM ONLY {self.quoted}"  # noqa: S608 - names are quoted
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that stands in the way, or that one should know, and the SQL that mends it."""
+    """Problem or note about a database, with the SQL to fix the problem."""
 
     message: str
     sql: str
@@ -105,7 +105,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a connector will use: its slot, its publication and its tables."""
+    """Resources that a connector will use: slot, publication and tables."""
 
     slot: str
     publication: str
@@ -113,13 +113,13 @@ class Wanted:
 
 
 def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
+    """Quote a name as an SQL identifier."""
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
 
 
 def findings(server: ServerFacts, wanted: Wanted) -> list[Finding]:
-    """Everything that is wrong, or worth knowing, before a connector is made."""
+    """Return all problems and notes to report before a connector is created."""
     return [*_server_findings(server), *_room_findings(server, wanted), *_rights_findings(server, wanted)] + [
         finding for table in wanted.tables for finding in _table_findings(table, server.role)
     ]
@@ -158,7 +158,7 @@ def _room_findings(server: ServerFacts, wanted: Wanted) -> Iterator[Finding]:
 
 
 def _rights_findings(server: ServerFacts, wanted: Wanted) -> Iterator[Finding]:
-    """What the user lacks to make the publication; one that is there was made by somebody who could."""
+    """Yield missing privileges to create the publication. An existing publication needs none."""
     foreign = [table.quoted for table in wanted.tables if not table.is_own]
     if wanted.publication in server.publications or not wanted.tables:
         return
@@ -185,7 +185,7 @@ def _table_findings(table: TableFacts, role: str) -> Iterator[Finding]:
 
 
 def _identity_findings(table: TableFacts) -> Iterator[Finding]:
-    """What is wrong with the old row that the log has of an UPDATE or DELETE."""
+    """Yield problems with the old row in the log entries of UPDATE and DELETE."""
     if _has_no_identity(table):
         why = "no primary key" if not table.has_key else "REPLICA IDENTITY NOTHING"
         yield Finding(
@@ -207,7 +207,7 @@ def _identity_findings(table: TableFacts) -> Iterator[Finding]:
 
 
 def _partition_findings(table: TableFacts, partition: Partition) -> Iterator[Finding]:
-    """A partition's rows are logged by its own identity, whatever that of the table is."""
+    """Yield problems of a partition, whose rows are logged with the partition's own replica identity."""
     if _has_no_identity(partition) or _hides_key(partition):
         yield Finding(
             f"{partition.full_name}, a partition of {table.full_name}, has a replica identity without the primary key: "
@@ -227,7 +227,7 @@ def _hides_key(table: TableFacts | Partition) -> bool:
 
 
 def _not_streamed(table: TableFacts) -> Iterator[Finding]:
-    """What PostgreSQL does not send of a table, so that a mirror would differ from it."""
+    """Yield data of a table missing from PostgreSQL's change stream, so that a mirror would differ."""
     if table.generated_key:
         yield Finding(
             f"{table.full_name} has generated columns in its primary key ({', '.join(table.generated_key)}): "
@@ -260,10 +260,10 @@ def _not_streamed(table: TableFacts) -> Iterator[Finding]:
 
 
 def clashes(prefix: str, tables: Sequence[TableFacts]) -> list[tuple[str, str, str]]:
-    """The pairs of tables that one Kafka topic would have, with the topic.
+    """Return pairs of tables with a common Kafka topic, and the topic.
 
-    Debezium writes `_` for what a topic's name may not have, and Kafka does not accept two topics whose names differ
-    only in `.` and `_`.
+    Debezium replaces invalid characters in topic names by `_`. Kafka rejects topics whose names differ only in `.` and
+    `_`.
     """
     found: dict[str, TableFacts] = {}
     pairs = []
@@ -276,12 +276,12 @@ def clashes(prefix: str, tables: Sequence[TableFacts]) -> list[tuple[str, str, s
 
 
 def topic_of(prefix: str, table: TableFacts) -> str:
-    """The topic of a table's changes, as Debezium names it."""
+    """Return Debezium's topic name for the changes of a table."""
     return _NOT_IN_TOPICS.sub("_", f"{prefix}.{table.full_name}")
 
 
 def clash_findings(prefix: str, tables: Sequence[TableFacts]) -> list[Finding]:
-    """Refusals of tables that would overwrite each other's rows."""
+    """Return a problem for each pair of tables that would overwrite each other's rows."""
     return [
         Finding(
             f"{one} and {other} have the same Kafka topic, {topic}: their rows would overwrite each other",

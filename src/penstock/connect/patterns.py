@@ -1,4 +1,4 @@
-"""Which tables are meant: `public.*`, `shop.order_?`, or a name, comma separated."""
+"""Table patterns: a comma-separated list such as `public.*`, `shop.order_?`, or plain names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from penstock.errors import UsageError
 
 _PATTERN = re.compile(r"[^.,\s]+\.[^.,\s]+")
 _WILD = {"*": "[^.]*", "?": "[^.]"}
-# An escaped name has a backslash before each of its own brackets and dollar signs.
+# Brackets and dollar signs inside escaped names are preceded by a backslash.
 _EXCEPTIONS = re.compile(r"\(\?!\(\?:.*?\)\$\)")
 
 
 def table_patterns(text: str) -> tuple[str, ...]:
-    """The patterns of a list; each has a schema and a table."""
+    """Split a list into patterns. Raise UsageError unless each has a schema and a table."""
     patterns = tuple(part.strip() for part in text.split(",") if part.strip())
     wrong = [pattern for pattern in patterns if not _PATTERN.fullmatch(pattern)]
     if wrong or not patterns:
@@ -26,17 +26,17 @@ def table_patterns(text: str) -> tuple[str, ...]:
 
 
 def is_meant(full_name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether `schema.table` is one of those that the patterns name."""
+    """Whether `schema.table` matches one of the patterns."""
     return any(re.fullmatch(_regular(pattern), full_name) for pattern in patterns)
 
 
 def as_regular_expressions(patterns: tuple[str, ...], without: Sequence[str] = ()) -> str:
-    """The same as Debezium's `table.include.list` takes it; names `without` are not meant, though a pattern does."""
+    """Convert patterns to Debezium's `table.include.list`, excluding the names in `without`."""
     return ",".join(f"{_not_these(pattern, without)}{_regular(pattern)}" for pattern in patterns)
 
 
 def from_regular_expressions(text: str) -> tuple[str, ...]:
-    """Back from what `as_regular_expressions` made."""
+    """Convert the result of `as_regular_expressions` back to patterns."""
     plain = _EXCEPTIONS.sub("", text).replace("[^.]*", "*").replace("[^.]", "?")
     return tuple(re.sub(r"\\(.)", r"\1", part) for part in plain.split(",") if part)
 

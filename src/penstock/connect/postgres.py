@@ -1,4 +1,7 @@
-"""PostgreSQL as change capture sees it, the one place here that speaks to it; its failures become ours."""
+"""PostgreSQL as seen by change capture: server, tables, slots, publications and signals.
+
+Errors of psycopg become `PenstockError`s.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from penstock.connect.facts import Partition, ReplicaIdentity, ServerFacts, Tabl
 from penstock.errors import ConfigError, DatabaseRefused, DatabaseUnavailable, Problem
 
 SIGNALS_SCHEMA: Final = "penstock"
-"""The schema of the tables by which connectors are asked for snapshots."""
+"""Schema of the signal tables, which request snapshots from connectors."""
 
 _CONNECT_SECONDS = 10
 _REFUSALS = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
@@ -65,7 +68,7 @@ ORDER BY 1, 2
 _MAY_IDENTIFY = """
 SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AND NOT pg_is_in_recovery() AS may_see
 """
-# The first eight digits of a log file's name are its timeline.
+# The first eight hex digits of a WAL file name are the timeline.
 _IDENTITY = """
 SELECT (SELECT system_identifier FROM pg_control_system())::text AS system,
        left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
@@ -100,19 +103,19 @@ _PUBLISHED = "SELECT schemaname::text, tablename::text FROM pg_publication_table
 
 
 class TableName(NamedTuple):
-    """A table by its schema and its name."""
+    """Schema and name of a table."""
 
     schema: str
     name: str
 
     def __str__(self) -> str:
-        """Render as Debezium writes it."""
+        """Render in Debezium's form."""
         return f"{self.schema}.{self.name}"
 
 
 @dataclass(frozen=True)
 class Signal:
-    """What a connector is asked to do: an id, the kind of work, and its details as JSON."""
+    """Signal for a connector: id, type of work, and details as JSON."""
 
     id: str
     type: str
@@ -121,10 +124,11 @@ class Signal:
 
 @dataclass(frozen=True)
 class Slot:
-    """A replication slot: whether somebody streams from it, how far behind that is, and what it keeps from removal.
+    """Replication slot: whether a client streams, the lag, and the size of the log retained for the slot.
 
-    How long it is behind is None where the user may not see the statistics of replication. The reader is the server's
-    process that serves who streams: a connector that starts anew gets another one.
+    `behind` is the replication lag, or how long an unused slot has been idle. It is None if unknown, for example
+    because the user may not read replication statistics. `reader` is the server process of the streaming client. A
+    restarted connector gets a new process.
     """
 
     streams: bool
@@ -137,7 +141,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Address:
-    """Where the database is, as its clients are told; the password stays out of every text."""
+    """Address and credentials of a database. The text form omits the password."""
 
     host: str
     port: int
@@ -147,19 +151,19 @@ class Address:
     sslmode: str | None = None
 
     def __repr__(self) -> str:
-        """Without the password."""
+        """Return the URL without the password."""
         return f"postgresql://{self.user}@{self.host}:{self.port}/{self.database}"
 
 
 class Postgres:
-    """One connection to a database; every statement stands for itself."""
+    """Connection to a database, in autocommit mode."""
 
     def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
         self._connection = connection
         self.address = address
 
     def identity(self) -> tuple[str, int] | None:
-        """The server's system identifier and timeline; None if the user may not see them, or on a standby."""
+        """Return system identifier and timeline; None on a standby, or if the user may not read them."""
         [(may_see,)] = self._rows(_MAY_IDENTIFY)
         if not may_see:
             return None
@@ -167,17 +171,17 @@ class Postgres:
         return str(system), int(str(timeline), 16)
 
     def log_end(self) -> int:
-        """The end of the server's log."""
+        """Return the end of the server's log."""
         [(end,)] = self._rows("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint")
         return int(end)
 
     def server(self) -> ServerFacts:
-        """What the server allows the user."""
+        """Return the server's limits and the user's privileges."""
         [row] = self._rows(_SERVER)
         return ServerFacts(**row._asdict())
 
     def tables(self) -> list[TableFacts]:
-        """Every table that could be captured."""
+        """Return every capturable table."""
         partitions = defaultdict(list)
         for row in self._rows(_PARTITIONS):
             identity = ReplicaIdentity(row.identity)
@@ -202,7 +206,7 @@ class Postgres:
         ]
 
     def slot(self, name: str) -> Slot | None:
-        """A slot as it is now, or None."""
+        """Return the current state of a slot, or None."""
         found = self._rows(_SLOT, name)
         if not found:
             return None
@@ -213,19 +217,19 @@ class Postgres:
         )
 
     def published(self, publication: str) -> list[TableName]:
-        """The tables of a publication."""
+        """Return the tables of a publication."""
         return [TableName(*row) for row in self._rows(_PUBLISHED, publication)]
 
     def drop_slot(self, name: str) -> None:
-        """Drop a slot if it is there and nobody uses it."""
+        """Drop a slot if it exists. Fails if a client is reading the slot."""
         self._rows("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", name)
 
     def drop_publication(self, name: str) -> None:
-        """Drop a publication if it is there."""
+        """Drop a publication if it exists."""
         self._execute("DROP PUBLICATION IF EXISTS {}", sql.Identifier(name))
 
     def make_signals(self, table: TableName, publication: str, user: str) -> None:
-        """Make the table of a connector's signals, for its user, and publish it; does nothing if it is there."""
+        """Create, grant and publish a connector's signal table. Has no effect if all of this is done."""
         schema, place = sql.Identifier(table.schema), sql.Identifier(*table)
         self._execute("CREATE SCHEMA IF NOT EXISTS {}", schema)
         self._execute("CREATE TABLE IF NOT EXISTS {} (id varchar(64) PRIMARY KEY, type varchar(32), data text)", place)
@@ -235,14 +239,14 @@ class Postgres:
             self._execute("ALTER PUBLICATION {} ADD TABLE {}", sql.Identifier(publication), place)
 
     def send_signal(self, table: TableName, signal: Signal) -> None:
-        """Send a signal, and forget those of before, which have reached the log."""
+        """Insert a signal, and delete earlier signals, which are already in the log."""
         with database_failures(self.address), self._connection.transaction():
             self._connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(*table)))
             insert = sql.SQL("INSERT INTO {} VALUES (%s, %s, %s)").format(sql.Identifier(*table))
             self._connection.execute(insert, (signal.id, signal.type, signal.data))
 
     def drop_signals(self, table: TableName) -> None:
-        """Drop the table of a connector's signals if it is there; its schema too once it is empty."""
+        """Drop a connector's signal table if it exists, and its schema if empty."""
         self._execute("DROP TABLE IF EXISTS {}", sql.Identifier(*table))
         [(is_empty,)] = self._rows(_IS_EMPTY, table.schema, table.schema)
         if is_empty:
@@ -266,7 +270,7 @@ def connect(url: str) -> Iterator[Postgres]:
 
 @contextmanager
 def open_connection(url: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
-    """A connection, and the URL as it may be shown."""
+    """Open a connection. Also return the URL with secrets hidden."""
     shown = hide("database", url)
     if problem := database_url_problem(url):
         raise ConfigError([Problem("database", f"{shown} is {problem}")])
@@ -290,7 +294,7 @@ def _address(connection: psycopg.Connection[Any], given: dict[str, Any]) -> Addr
 
 @contextmanager
 def database_failures(address: object) -> Iterator[None]:
-    """Turn what psycopg raises inside the block into ours."""
+    """Translate psycopg errors raised in the block."""
     try:
         yield
     except psycopg.OperationalError as error:
@@ -303,7 +307,7 @@ def database_failures(address: object) -> Iterator[None]:
 
 
 def _is_refusal(error: psycopg.OperationalError) -> bool:
-    """Whether the server answered, and does not want this user or database; a failed login has no code."""
+    """Whether the server rejected the user or database. Failed logins have no error code."""
     text = str(error)
     return any(sign in text for sign in _REFUSALS)
 

@@ -1,7 +1,7 @@
-"""Send all rows of a captured table again while its changes flow: Debezium's incremental snapshot, by signal.
+"""Send all rows of a captured table again while changes flow, with Debezium's incremental snapshot.
 
-The signal is a row of a table in the database. It reaches the connector in the order of the log, so the rows that
-follow are newer than every change before it, and the connector leaves out those that change while it reads them.
+The request is a signal: a row in a table of the database. The connector receives the signal in log order, so the sent
+rows are newer than every earlier change. Rows changed during the snapshot are skipped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def resnapshot(
     timeout: float,
     report: Report,
 ) -> TableName:
-    """Send all rows of a table again; the table, once the connector has sent the last one."""
+    """Send all rows of a table again. Return the table after the connector has sent the last row."""
     status = capture_status(client, name, database)
     signals, topic = _channels(status)
     with connect(database or database_url(status.connector)) as reached:
@@ -67,10 +67,10 @@ def resnapshot(
 
 
 def snapshot_signal(table: TableName) -> Signal:
-    """The signal that asks for all rows of a table.
+    """Return the signal that requests all rows of a table.
 
-    Debezium takes the name for a regular expression first, and for a quoted name if no table matches: it does not find
-    a name with spaces by an expression.
+    Debezium interprets the name first as a regular expression, and then as a quoted name if no table matches. A regular
+    expression cannot match a name with spaces.
     """
     name = re.escape(str(table)) if _PLAIN.fullmatch(table.name) else f'"{table.schema}"."{table.name}"'
     data = {"type": "INCREMENTAL", "data-collections": [name]}
@@ -78,7 +78,7 @@ def snapshot_signal(table: TableName) -> Signal:
 
 
 def _channels(status: CaptureStatus) -> tuple[str, str]:
-    """The table of the connector's signals, and the topic of its notifications."""
+    """Return the connector's signal table and notification topic."""
     own, name = status.connector.settings, status.connector.name
     if SIGNALS not in own or NOTIFICATIONS not in own:
         raise UsageError(
@@ -92,7 +92,7 @@ def _channels(status: CaptureStatus) -> tuple[str, str]:
 
 
 def _table(status: CaptureStatus, wanted: str, tables: list[TableFacts]) -> TableName:
-    """The captured table of a name, if it can be read in parts, by its primary key."""
+    """Return the captured table with this name. The table must have a primary key, to be read in chunks."""
     captured = set(status.tables)
     found = [each for each in tables if each.full_name in captured and wanted in {each.full_name, each.name}]
     if len(found) != 1:
@@ -137,7 +137,7 @@ def _await_end(
 
 
 def failure_at_end(signal: str, told: Iterator[Notification]) -> str | None:
-    """Why the snapshot that a signal asked for failed, or nothing if it did not; None before its end."""
+    """Return why the requested snapshot failed, empty if it succeeded, or None before its end."""
     failure = ""
     for each in told:
         if each.get("id") != signal:
@@ -151,7 +151,7 @@ def failure_at_end(signal: str, told: Iterator[Notification]) -> str | None:
 
 
 def notifications(settings: Settings, topic: str, starts: Offsets) -> Iterator[Notification]:
-    """What a connector has reported since these offsets, in whichever form it writes values."""
+    """Yield the connector's notifications since these offsets, in any value format."""
     now = find_span(settings, [topic])
     since = {place: starts.get(place, first) for place, first in now.starts.items()}
     since = {place: offset for place, offset in since.items() if offset < now.ends[place]}

@@ -1,4 +1,4 @@
-"""Which server a capture reads: positions of one server's log mean nothing in that of another one."""
+"""Identity of a capture's server: log positions of different servers are not comparable."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ from penstock.kafka.span import newest_span, read_span
 from penstock.kafka.topic_state import list_topics
 
 _LOOKED_AT: Final = 5
-# The source comes behind the row, and its text cannot be in a row: quotes in values are escaped there.
+# `source` follows the row. The pattern cannot match inside a row, because quotes in values are escaped.
 _POSITION = re.compile(rb'"source":\{[^{}]*"lsn":(\d{1,19})[,}]')
 
 
 @dataclass(frozen=True)
 class ServerIdentity:
-    """A server by its system identifier, which its cluster got when it was made, and the timeline of its log.
+    """System identifier of a server, assigned when the cluster was initialized, and timeline of its log.
 
-    A restore from a dump leads to another system. A failover or a restore of files leads to another timeline, which
-    lacks what the old one had after the fork.
+    Restoring a dump results in a different system. A failover or a restore of files results in a different timeline,
+    which lacks the old timeline's changes after the fork.
     """
 
     system: str
     timeline: int
 
     def __str__(self) -> str:
-        """Render as settings and headers have it."""
+        """Render for settings and headers."""
         return f"{self.system}/{self.timeline}"
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Read what `str` made; None for anything else."""
+        """Parse the result of `str`. Return None for any other text."""
         system, _, timeline = text.partition("/")
         return cls(system, int(timeline)) if system.isdecimal() and timeline.isdecimal() else None
 
 
 @dataclass(frozen=True)
 class Here:
-    """The server that a database is on now, as far as its user may know, and the end of its log."""
+    """The database's current server (None if the user may not read it), and the end of its log."""
 
     server: ServerIdentity | None
     end: int
 
 
 def identity_of(settings: Mapping[str, str]) -> ServerIdentity | None:
-    """The server for which a connector was registered; None if nobody noted it."""
+    """Return the server that a connector was registered for; None if unknown."""
     return ServerIdentity.parse(settings.get(SERVER, ""))
 
 
 def is_other(before: ServerIdentity | None, now: ServerIdentity | None) -> bool:
-    """Whether these are two systems, so that positions of one mean nothing on the other."""
+    """Whether both systems are known and differ. Positions of different systems are not comparable."""
     return before is not None and now is not None and before.system != now.system
 
 
 def notice(name: str, before: ServerIdentity | None, now: ServerIdentity | None) -> str:
-    """What to know if a capture's server is not the one that it was registered for; nothing if it is."""
+    """Return a warning if a capture's server differs from the registered server; empty otherwise."""
     if before is None or now is None or before == now:
         return ""
     if before.system != now.system:
@@ -76,14 +76,17 @@ def notice(name: str, before: ServerIdentity | None, now: ServerIdentity | None)
 
 @dataclass(frozen=True)
 class Newest:
-    """What the newest changes in a capture's topics say: the servers that they are from, and the furthest position."""
+    """Servers and highest log position found in the newest changes of a capture's topics."""
 
     servers: tuple[ServerIdentity, ...] = ()
     position: int = 0
 
 
 def refuse_other_server(name: str, newest: Newest, registered: ServerIdentity | None, now: Here) -> str:
-    """Refuse to go on with topics of another server; a notice if only the timeline differs."""
+    """Raise DatabaseUnfit if the topics contain changes of a different server or beyond the log's end.
+
+    Return a warning if only the timeline differs.
+    """
     known = [registered, *newest.servers]
     others = [before for before in known if is_other(before, now.server)]
     if others:
@@ -107,7 +110,7 @@ def _way_out(name: str) -> str:
 
 
 def newest_changes(settings: Settings, prefix: str) -> Newest:
-    """Look at the newest changes in the topics of a capture's tables."""
+    """Read the newest changes in the topics of a capture's tables."""
     table = re.compile(rf"{re.escape(prefix)}\..+\..+")
     with Admin(settings) as admin:
         topics = tuple(each.name for each in list_topics(admin) if table.fullmatch(each.name))
@@ -124,6 +127,6 @@ def newest_changes(settings: Settings, prefix: str) -> Newest:
 
 
 def position_of(value: bytes) -> int:
-    """The position of a change that is written as JSON; 0 for others, whose header has to do."""
+    """Return the log position of a JSON change. Return 0 for other formats; only their header identifies the server."""
     found = _POSITION.search(value)
     return int(found[1]) if found else 0

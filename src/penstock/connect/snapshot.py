@@ -1,4 +1,4 @@
-"""A table as it was at one moment, for as long as one wants to look at it."""
+"""Consistent snapshot of a PostgreSQL database, readable for the length of a block."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ SELECT pg_snapshot_xmax(now)::text, ARRAY(SELECT id::text FROM pg_snapshot_xip(n
 FROM pg_current_snapshot() AS now
 """
 _SETTINGS = ("TIME ZONE 'UTC'", "DateStyle = 'ISO'", "IntervalStyle = 'iso_8601'")
-# What the log and Debezium know of a transaction's number begins anew after so many.
+# Transaction ids in the log and in Debezium's messages wrap around at this number.
 _TX_NUMBERS = 2**32
-# More than running transactions ever use between them; numbers further ahead are old ones, from before the last round.
+# More than running transactions ever span. Ids further ahead are old ids, from before the last wraparound.
 _TX_AHEAD = 2**24
 _TEXT = {
     "bytea": "encode({}, 'hex')",
-    # Currency and separators are the server's taste.
+    # Currency symbol and separators depend on the server's locale.
     "money": "{}::numeric::text",
     "hstore": "{}::json::text",
-    # The cast leaves an encoding in the text, which nobody who reads the column gets to see.
+    # The cast would keep the encoding declaration in the text, which readers of the column never see.
     "xml": "xml_out({})::text",
     "time": "CASE WHEN {0} = '24:00' THEN '24:00:00.000000' ELSE to_char({0}, 'HH24:MI:SS.US') END",
 }
@@ -51,9 +51,9 @@ _ROWS_AT_ONCE = 5_000
 
 @dataclass(frozen=True)
 class SourceColumn:
-    """A column of a table: its type's name, that of its items if it is an array, and whether that is an enum.
+    """Column of a table: type name (of the items for arrays), and whether the type is an enum.
 
-    Values of generated columns are not sent by PostgreSQL.
+    PostgreSQL does not send the values of generated columns.
     """
 
     name: str
@@ -65,9 +65,9 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class Moment:
-    """When a database was looked at: where its log was just before, and which transactions had not ended.
+    """Time of a snapshot: the log position shortly before, and the transactions in progress.
 
-    Those are some below `limit`, and all from there on.
+    `open` contains the unfinished transactions below `limit`. All transactions from `limit` on are unfinished too.
     """
 
     lsn: int
@@ -75,7 +75,10 @@ class Moment:
     limit: int
 
     def sees(self, lsn: int, tx: int | None) -> bool:
-        """Whether a change was there to be seen; one that is not was committed later, wherever it is in the log."""
+        """Whether the snapshot contains a change.
+
+        All other changes were committed after the snapshot, regardless of their log positions.
+        """
         return lsn < self.lsn and (tx is None or not self._is_open(tx % _TX_NUMBERS))
 
     def _is_open(self, tx: int) -> bool:
@@ -83,7 +86,7 @@ class Moment:
 
 
 class Snapshot:
-    """One database at one moment; rows come as text, in which nothing is lost."""
+    """Snapshot of a database. Rows are returned as text, without loss."""
 
     def __init__(self, connection: psycopg.Connection[Any], shown: str, lsn: int) -> None:
         self._connection = connection
@@ -92,18 +95,18 @@ class Snapshot:
         self.moment = Moment(lsn, frozenset(int(tx) % _TX_NUMBERS for tx in running), int(limit) % _TX_NUMBERS)
 
     def columns(self, table: TableName) -> list[SourceColumn]:
-        """The columns of a table."""
+        """Return the columns of a table."""
         return [SourceColumn(*row) for row in self._rows(_COLUMNS, _quoted(table))]
 
     def keys(self, table: TableName) -> list[str]:
-        """The columns of its primary key."""
+        """Return the primary key columns of a table."""
         return [name for (name,) in self._rows(_KEYS, _quoted(table))]
 
     def rows(self, table: TableName, columns: Sequence[SourceColumn]) -> Iterator[tuple[str | None, ...]]:
-        """Every row, each value as text."""
+        """Yield every row of a table, each value as text."""
         chosen = sql.SQL(", ").join(_as_text(column) for column in columns)
         [(is_partitioned,)] = self._rows(_IS_PARTITIONED, _quoted(table))
-        # Rows of tables that inherit are changes of these tables; those of partitions are the table's own.
+        # Rows of INHERITS children are captured with the child tables. Rows of partitions belong to the table.
         rows = sql.SQL("SELECT {} FROM {}" if is_partitioned else "SELECT {} FROM ONLY {}")
         query = rows.format(chosen, sql.Identifier(*table))
         with database_failures(self._shown), self._connection.cursor("penstock_rows", row_factory=tuple_row) as cursor:
@@ -117,7 +120,7 @@ class Snapshot:
 
 
 def log_end(url: str) -> int:
-    """The end of the server's log now."""
+    """Return the current end of the server's log."""
     with open_connection(url) as (connection, shown), database_failures(shown):
         [(end,)] = connection.execute(_LSN).fetchall()
         return int(end)
@@ -125,11 +128,12 @@ def log_end(url: str) -> int:
 
 @contextmanager
 def open_snapshot(url: str) -> Iterator[Snapshot]:
-    """Hold a database at this moment for the length of a block."""
+    """Open a snapshot of the database for the length of a block."""
     with open_connection(url) as (connection, shown), database_failures(shown):
         for setting in _SETTINGS:
             connection.execute(sql.SQL("SET " + setting))
-        # Read first: a transaction that began after it, and is not seen, has changes only behind it.
+        # Read the position before the snapshot: a transaction that starts later and is invisible has only later
+        # changes.
         [(lsn,)] = connection.execute(_LSN).fetchall()
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

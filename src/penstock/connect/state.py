@@ -1,4 +1,4 @@
-"""What a connector is and how it is: its settings, its state, the state of its tasks."""
+"""State of a connector: its settings, status and tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CAUSE = re.compile(r"^(?:Caused by: )?(?P<kind>[\w.$]+(?:Exception|Error)\w*)(?
 
 @dataclass(frozen=True)
 class TaskState:
-    """One task: where it runs, and why it failed if it did."""
+    """State of a task: its worker, and the stack trace of its failure."""
 
     number: int
     state: str
@@ -34,7 +34,7 @@ class TaskState:
 
 @dataclass(frozen=True)
 class ConnectorState:
-    """A connector: its settings, whose text form hides secrets, and how it and its tasks are."""
+    """State of a connector: status, tasks, and settings. The text form of the settings hides secrets."""
 
     name: str
     settings: Mapping[str, Any]
@@ -45,29 +45,29 @@ class ConnectorState:
 
     @property
     def kind(self) -> str:
-        """The name of its class, without the package."""
+        """The name of the connector class, without the package."""
         return str(self.settings.get("connector.class", "")).rpartition(".")[2]
 
     @property
     def is_running(self) -> bool:
-        """Whether it and at least one task run, and no task has failed."""
+        """Whether the connector runs with at least one task, and every task runs."""
         return self.state == RUNNING and bool(self.tasks) and all(task.state == RUNNING for task in self.tasks)
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it was stopped, and its last task has ended."""
+        """Whether the connector is stopped and its last task has ended."""
         return self.state == STOPPED and not self.tasks
 
     @property
     def failure(self) -> str:
-        """Why it does not run; empty if nothing has failed."""
+        """The reasons for failures of the connector and its tasks; empty without failures."""
         failed = [task for task in self.tasks if task.state == FAILED]
         reasons = [readable(self.trace)] if self.state == FAILED else []
         return "; ".join([*reasons, *(f"task {task.number}: {task.reason}" for task in failed)])
 
 
 def state_of(info: Mapping[str, Any], status: Mapping[str, Any]) -> ConnectorState:
-    """From what Connect's REST interface tells."""
+    """Build the state from responses of Connect's REST interface."""
     connector = status["connector"]
     tasks = tuple(
         TaskState(task["id"], task["state"], task.get("worker_id", ""), task.get("trace", ""))
@@ -79,7 +79,7 @@ def state_of(info: Mapping[str, Any], status: Mapping[str, Any]) -> ConnectorSta
 
 
 def readable(trace: str) -> str:
-    """A trace of Java in one line: its innermost cause, which is what went wrong, after what was being done."""
+    """Summarize a Java stack trace in one line: the outermost error, then the innermost cause."""
     causes = [found for line in trace.splitlines() if (found := _CAUSE.match(line.strip()))]
     if not causes:
         return trace.strip().splitlines()[0] if trace.strip() else "no reason is given"
