@@ -1,1 +1,1 @@
-"""The declared data pipelines: from a file to the queries of Spark that it asks for."""
+"""Declared data pipelines: translate YAML files into Spark queries."""

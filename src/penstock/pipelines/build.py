@@ -1,4 +1,4 @@
-"""From a declared pipeline to its queries: one for each sink."""
+"""Build the queries of a declared pipeline, one per sink."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from penstock.spark.transforms import Transform, chain
 
 @dataclass(frozen=True)
 class Builder:
-    """Makes the parts of one pipeline."""
+    """Factory for the parts of one pipeline."""
 
     pipeline: Pipeline
     session: SparkSession
@@ -33,34 +33,34 @@ class Builder:
 
     @property
     def settings(self) -> Settings:
-        """The settings of the cluster that the pipeline reads."""
+        """Settings of the source cluster."""
         return self.pipeline.source.settings(self.base)
 
     def decoder(self) -> Decoder:
-        """A decoder of its own for each query, which learns while the query runs."""
+        """Create a decoder. Every query needs its own, because decoders learn while the query runs."""
         source = self.pipeline.source
         messages = Messages(self.session, self.settings, source.names, self.pipeline.schema)
         return FORMATS[source.format].decoder(messages)
 
     def transform(self) -> Transform:
-        """All transforms, one after the other; none sees what is protected."""
+        """Return all transforms as a chain. Protection runs first, so transforms never see protected values."""
         return chain([self.protection(), *(each.build(self.pipeline.directory) for each in self.pipeline.transforms)])
 
     def protection(self) -> Transform:
-        """What keeps protected columns from being seen."""
+        """Return the transform that hides protected columns."""
         return self.pipeline.protection.transform() if self.pipeline.protection else chain([])
 
     def sink(self, sink: DeclaredSink) -> Sink:
-        """One of the sinks."""
+        """Create one of the sinks."""
         return sink.config.build(self.site(sink))
 
     def site(self, sink: DeclaredSink) -> Site:
-        """Where one of the sinks is made."""
+        """Return the inputs for creating a sink."""
         query = f"{self.pipeline.spec.name}.{sink.name}"
         return Site(self.session, self.settings, query, self.pipeline.directory)
 
     def query(self, sink: DeclaredSink, *, is_new: bool = False) -> Query:
-        """The query of one of the sinks, which may be new beside others that have begun before."""
+        """Create the query of a sink. `is_new` marks a sink added next to sinks that already have progress."""
         spec = self.pipeline.spec
         path = BatchPath(
             self.decoder(),
@@ -84,7 +84,7 @@ class Builder:
         )
 
     def queries(self) -> list[Query]:
-        """The queries of all sinks."""
+        """Create the queries of all sinks."""
         table = f"-{self.pipeline.table}" if self.pipeline.table else ""
         path = f"{self._states}/{self.pipeline.spec.name}{table}/begun.json"
         states = {sink.name: self._state(sink) for sink in self.pipeline.sinks}

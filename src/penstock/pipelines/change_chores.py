@@ -1,4 +1,4 @@
-"""What a pipeline wants done now and then: its tables kept tidy, and the schemas of changes told."""
+"""Background chores of a pipeline: compact its tables, publish schemas of changes, and watch database servers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def chores_of(pipeline: Pipeline, session: SparkSession, settings: Settings) -> Iterator[Chore]:
-    """The chores of a pipeline; one that reads only what is there has none."""
+    """Yield the chores of a pipeline. A pipeline that only reads existing records has none."""
     if all(sink.trigger is None for sink in pipeline.sinks):
         return
     if pipeline.source.format == CHANGES:
@@ -43,7 +43,7 @@ def chores_of(pipeline: Pipeline, session: SparkSession, settings: Settings) -> 
 
 
 def _watches(pipeline: Pipeline, session: SparkSession, settings: Settings) -> Iterator[Chore]:
-    """What is to be noticed of a captured database beside its rows."""
+    """Yield the chores that watch a captured database's schemas and servers."""
     files = partial(files_at, session=session)
     watch = _schema_watch(pipeline, session, settings, pipeline.spec.options.schema_events)
     yield Chore(f"watching the schemas of {pipeline.spec.name}", _LOOK_SECONDS, watch.look, watch.close)
@@ -59,7 +59,7 @@ def _schema_watch(pipeline: Pipeline, session: SparkSession, base: Settings, tar
 
 
 def _ordered_tables(pipeline: Pipeline, settings: Settings) -> dict[str, list[LakeTable]]:
-    """The mirrors and histories of each topic: their changes take effect in the order of the log."""
+    """Return the mirrors and histories of each topic. Both modes apply changes in the order of the database's log."""
     own = pipeline.source.settings(settings)
     return {
         each.source.topic: [
@@ -73,7 +73,7 @@ def _ordered_tables(pipeline: Pipeline, settings: Settings) -> dict[str, list[La
 
 
 class _Tidier:
-    """Keeps the tables of one sink tidy, whichever there are by now."""
+    """Compaction of one sink's tables, including tables that appear later."""
 
     def __init__(self, pipeline: Pipeline, sink: int, session: SparkSession, settings: Settings) -> None:
         self._pipeline = pipeline
@@ -82,7 +82,7 @@ class _Tidier:
         self._settings = settings
 
     def tidy(self) -> None:
-        """Look after each table; one that fails, as when the stream changed it meanwhile, waits for the next time."""
+        """Compact each table. A failed table, for example after a conflict with the stream, waits for the next run."""
         for pipeline in by_table(self._pipeline, self._settings):
             config = pipeline.sinks[self._sink].config
             assert isinstance(config, LakeSinkConfig)  # noqa: S101 - the sink of a table has the type of the file's

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a pipeline, found with a session, the cluster and the registry, but no query."""
+"""Validation of a pipeline with a session, the cluster and the registry, but without starting a query."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MESSAGE_TYPES = {
 
 
 def check_pipeline(builder: Builder) -> list[Problem]:
-    """Every problem, each with its place in the file; what passes by itself, such as a cluster away, is raised."""
+    """Return every problem with its position in the file. Transient errors, such as a cluster outage, propagate."""
     findings = Findings(builder.pipeline.file)
     _check_topics(findings, builder)
     rows = _source_rows(findings, builder)
@@ -66,7 +66,7 @@ def _named_topics(builder: Builder) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _source_rows(findings: Findings, builder: Builder) -> DataFrame | None:
-    """Rows as the source gives them, none of them; None if their form cannot be known."""
+    """Return an empty DataFrame with the source's columns, or None if the columns cannot be determined."""
     if findings.problems and _rows_are_in_topics(builder.pipeline.source):
         return None
     with findings.at((*_SOURCE, "schema")), spark_failures("decoding"):
@@ -76,13 +76,13 @@ def _source_rows(findings: Findings, builder: Builder) -> DataFrame | None:
 
 
 def _rows_are_in_topics(source: KafkaSourceConfig) -> bool:
-    """Whether the topics have to be there to tell what rows look like."""
+    """Whether the source's columns can only be determined from existing topics."""
     is_told_by_file = source.schema_ is not None and source.format != CHANGES
     return FORMATS[source.format].schema == "optional" and not is_told_by_file
 
 
 def _check_protected(findings: Findings, builder: Builder, rows: DataFrame) -> None:
-    """A column that is misspelt would be seen by everybody; of a table without changes yet, none is known."""
+    """Report misspelled columns, whose values would be exposed. A table without changes has no known columns yet."""
     protection = builder.pipeline.protection
     columns = [name for name in rows.columns if name not in {CDC, KAFKA}]
     if protection is None or not columns:
@@ -93,7 +93,7 @@ def _check_protected(findings: Findings, builder: Builder, rows: DataFrame) -> N
 
 
 def _transformed(findings: Findings, builder: Builder, rows: DataFrame | None) -> DataFrame | None:
-    """The rows after all transforms; None once one of them is found to fail, and the others are only made."""
+    """Return the rows after all transforms. After a failed transform, return None; the rest are only built."""
     for index, config in enumerate(builder.pipeline.transforms):
         given, rows = rows, None
         with findings.at(("transform", index, "config")), spark_failures("checking"):
@@ -105,7 +105,7 @@ def _transformed(findings: Findings, builder: Builder, rows: DataFrame | None) -
 def _check_sink(
     findings: Findings, builder: Builder, sink: DeclaredSink, path: KeyPath, rows: DataFrame | None
 ) -> None:
-    """Whether the sink can be made and takes the rows, if they are known."""
+    """Check that the sink can be built and, if the rows are known, that the sink accepts them."""
     for place, message, hint in sink.config.refusals(builder.settings, runs_once=sink.trigger is None):
         findings.add((*path, *place), message, hint)
     if rows is None:
@@ -123,5 +123,5 @@ def _check_sink(
 
 
 def no_messages(session: SparkSession) -> DataFrame:
-    """Messages as the source gives them, none of them."""
+    """Return an empty DataFrame with the columns of the Kafka source."""
     return session.range(0).select(*(F.lit(None).cast(kind).alias(name) for name, kind in _MESSAGE_TYPES.items()))

@@ -1,4 +1,4 @@
-"""What a driver does beside its queries, now and then: each chore on a thread of its own, and none stops a query."""
+"""Periodic background chores of a driver. Each chore runs on its own thread and never stops a query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Chore:
-    """Something to do every so many seconds; what fails is logged, and done again at the next time."""
+    """Periodic task. Failures are logged and retried in the next period."""
 
     name: str
     every: float
@@ -26,7 +26,7 @@ class Chore:
 
 @contextmanager
 def doing(chores: Sequence[Chore]) -> Iterator[None]:
-    """Do chores while the block runs; at its end, one that is underway may finish within a while."""
+    """Run chores during the block. At the end, wait up to ten seconds for each running chore."""
     stop = threading.Event()
     threads = [threading.Thread(target=_repeat, args=(chore, stop), daemon=True) for chore in chores]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Tables that appear while a driver runs: a new topic that a pattern matches gets its queries."""
+"""Discovery of tables while a driver runs: a new topic that matches a pattern gets its queries."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class _Known(NamedTuple):
 
 
 class Discovery:
-    """The queries of all tables that are there by now; called as a roster, it looks for new tables every ten seconds.
+    """Roster of the queries of all known tables. Calling the roster checks for new tables every ten seconds.
 
-    What is away is asked again. A table that is unfit is told once and left out.
+    Transient failures are retried. An invalid table is logged once and skipped.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Discovery:
         self._next_look = time.monotonic() + _LOOK_SECONDS
 
     def __call__(self) -> list[Query]:
-        """The queries that are to run."""
+        """Return the queries that should run."""
         if time.monotonic() >= self._next_look:
             self._queries += [query for table in list(self._new_tables()) for query in self._made(table)]
             self._next_look = time.monotonic() + _LOOK_SECONDS
@@ -72,7 +72,7 @@ class Discovery:
 
 
 def is_growing(pipeline: Pipeline) -> bool:
-    """Whether tables may appear for it: it reads changes by a pattern, and goes on."""
+    """Whether tables may appear later: the pipeline reads changes by a pattern and runs continuously."""
     source = pipeline.source
     goes_on = any(sink.trigger is not None for sink in pipeline.sinks)
     return source.format == CHANGES and source.pattern is not None and goes_on

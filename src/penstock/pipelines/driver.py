@@ -1,4 +1,4 @@
-"""One driver: a Spark session, and the queries of all pipelines that run in it."""
+"""Driver: one Spark session that runs the queries of all pipelines."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ class Driver:
     settings: Settings
 
     def check(self) -> None:
-        """Find every mistake without starting a query; a ConfigError has those of all files."""
+        """Find every mistake without starting a query. Raise one ConfigError with the problems of all files."""
         problems = [problem for pipeline in self.pipelines for problem in self._problems(pipeline)]
         if problems:
             raise ConfigError(problems)
 
     def runner(self) -> Runner:
-        """What runs the queries of all pipelines, and of tables that appear later."""
+        """Return the runner for the queries of all pipelines and of tables that appear later."""
         builders = list(self.builders())
         if not any(map(is_growing, self.pipelines)):
             return Runner([query for builder in builders for query in builder.queries()])
         return Runner(roster=Discovery(self.session, self.settings, self.pipelines, builders))
 
     def chores(self) -> list[Chore]:
-        """What is to be done now and then while the queries run."""
+        """Return the background chores to run during the queries."""
         return [chore for pipeline in self.pipelines for chore in chores_of(pipeline, self.session, self.settings)]
 
     def products(self) -> list[Product]:
-        """What the pipelines write, with the columns that are known by now."""
+        """Return the outputs of the pipelines, with the columns known so far."""
         with java_is_there():
             return [product for builder in self.builders() for product in products_of(builder)]
 
     def _problems(self, pipeline: Pipeline) -> list[Problem]:
-        """What is wrong with one file; its tables are looked for among the topics first."""
+        """Return the problems of one file. The file's tables are first discovered from the topics."""
         try:
             builders = list(self._builders_of(pipeline))
         except ConfigError as error:
@@ -69,7 +69,7 @@ class Driver:
         return [problem for builder in builders for problem in check_pipeline(builder)]
 
     def builders(self) -> Iterator[Builder]:
-        """What makes the parts of each pipeline, or of each of its tables."""
+        """Yield a builder for each pipeline, or for each of its tables."""
         return (builder for pipeline in self.pipelines for builder in self._builders_of(pipeline))
 
     def _builders_of(self, pipeline: Pipeline) -> Iterator[Builder]:
@@ -80,7 +80,7 @@ class Driver:
 def open_driver(
     pipelines: Sequence[Pipeline], settings: Settings, *, java_home: Path, jars: Sequence[Path]
 ) -> Iterator[Driver]:
-    """A driver with a session as the files want it; a session that the process has already is used, and stays."""
+    """Open a driver with the session that the files configure. An existing session is reused and stays open."""
     name = " ".join(pipeline.spec.name for pipeline in pipelines)
     conf, master = spark_conf(pipelines, settings), spark_master(pipelines)
     with open_session(name, java_home=java_home, jars=jars, conf=conf, master=master) as session:
@@ -88,7 +88,7 @@ def open_driver(
 
 
 def spark_master(pipelines: Sequence[Pipeline]) -> str:
-    """Where Spark runs, on which all files of one driver have to agree."""
+    """Return the Spark master. All files of one driver must agree."""
     first, *others = pipelines
     master = first.spec.spark.master
     problems = [
@@ -106,7 +106,7 @@ def spark_master(pipelines: Sequence[Pipeline]) -> str:
 
 
 def spark_conf(pipelines: Sequence[Pipeline], settings: Settings) -> Mapping[str, object]:
-    """Spark's settings for all files, which must not contradict each other; S3 is as the settings have it."""
+    """Merge the Spark settings of all files, which must not contradict each other. Add S3 options from the settings."""
     s3 = {f"spark.hadoop.{name}": value for name, value in s3a_settings(settings.s3).items()}
     hides = REDACTION if any(pipeline.source.protect.secret for pipeline in pipelines) else {}
     merged: dict[str, object] = {**s3, **hides}

@@ -1,4 +1,4 @@
-"""Collecting everything that is wrong with a file, each with its place, instead of stopping at the first."""
+"""Collector for all problems of a file with their positions, instead of stopping at the first problem."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Findings:
-    """The problems of one file so far."""
+    """Problems found in one file so far."""
 
     def __init__(self, file: YamlFile) -> None:
         self.problems: list[Problem] = []
         self._file = file
 
     def add(self, path: KeyPath, message: str, hint: str = "") -> None:
-        """Note a problem at a place of the file."""
+        """Record a problem at a position in the file."""
         self.problems.append(Problem(self._file.place(path), f"{_dotted(path)}: {message}", hint))
 
     def model(self, model: type[Model], value: object, path: KeyPath = ()) -> Model | None:
-        """A value of the file as a model, or None once its problems are noted."""
+        """Validate a value as a model. Record the problems and return None if the value is invalid."""
         try:
             return model.model_validate(value)
         except ValidationError as error:
@@ -36,7 +36,7 @@ class Findings:
 
     @contextmanager
     def at(self, path: KeyPath) -> Iterator[None]:
-        """Note what a person has to fix as a problem at this place; what passes by itself is raised."""
+        """Record configuration and terminal errors as problems at this position. Transient errors propagate."""
         try:
             yield
         except ConfigError as error:
@@ -46,7 +46,7 @@ class Findings:
             self.add(path, error.message, error.hint)
 
     def refuse(self) -> None:
-        """Raise everything that was found, if anything was, beside what is wrong with the file itself."""
+        """Raise a ConfigError with all recorded problems and the file's own, if any."""
         if wrong := self._file.with_others(self.problems):
             raise ConfigError(wrong)
 

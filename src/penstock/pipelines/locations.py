@@ -1,4 +1,4 @@
-"""Directories and `s3a://` addresses as executors anywhere understand them, and the jars that they need."""
+"""Storage locations (directories and `s3a://` addresses) that executors on any node understand, with their jars."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _S3 = "s3a://"
 
 
 def absolute(location: str) -> str:
-    """The location with nothing left that depends on where a process runs."""
+    """Return the location independent of the process's working directory."""
     return str(local_path(location)) if is_local(location) else location.rstrip("/")
 
 
 def jars_for(location: str) -> frozenset[str]:
-    """The parts of the lock that a location needs."""
+    """Return the parts of the lock that a location needs."""
     return frozenset({"s3a"}) if location.startswith(_S3) else frozenset()

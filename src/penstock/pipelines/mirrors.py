@@ -1,4 +1,4 @@
-"""The mirrors that a pipeline makes, for who wants to compare them with their tables."""
+"""Lookup of a pipeline's mirrors, to compare them with their source tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.pipelines.verify.guard import Guard, Passage
 
 @dataclass(frozen=True)
 class Mirror:
-    """One table's mirror: its name, the lake it is in unless that is the setting's, and what differs on purpose."""
+    """Mirror of one table: name, lake (None: the lake in the settings), and intended differences."""
 
     name: str
     lake: str | None
@@ -28,14 +28,14 @@ class Mirror:
 
 @dataclass(frozen=True)
 class DeclaredMirror:
-    """The sink of a pipeline that mirrors tables, and how rows pass its transforms, by the names of the mirrors."""
+    """Mirror sink of a pipeline, with the effect of the transforms on each mirror's rows, keyed by mirror name."""
 
     pipeline: Pipeline
     sink: LakeSinkConfig
     passages: Mapping[str, Passage] = field(default_factory=dict)
 
     def of(self, table: TableName) -> Mirror:
-        """The mirror of one table."""
+        """Return the mirror of one table."""
         source = SourceTable(table.schema, table.name)
         sink, protection = self.sink.for_table(source), Protection(self.pipeline.source.protect, source)
         passage = self.passages.get(sink.table, Passage())
@@ -43,7 +43,7 @@ class DeclaredMirror:
 
 
 def declared_mirror(file: YamlFile) -> DeclaredMirror:
-    """The first sink of a pipeline's file that is a mirror."""
+    """Return the first mirror sink in a pipeline's file."""
     pipeline = read_pipeline(file)
     sink = _mirroring(pipeline)
     if sink:
@@ -52,7 +52,7 @@ def declared_mirror(file: YamlFile) -> DeclaredMirror:
 
 
 def passages(builders: Iterable[Builder], names: Collection[str]) -> dict[str, Passage]:
-    """How rows pass the transforms on their way into the mirrors of these names."""
+    """Return the effect of the transforms on the rows of the named mirrors."""
     found = ((_mirroring(builder.pipeline), builder) for builder in builders)
     return {sink.table: passage_of(builder) for sink, builder in found if sink and sink.table in names}
 

@@ -1,4 +1,4 @@
-"""How the rows of a captured table come through a pipeline's transforms."""
+"""Effect of a pipeline's transforms on the rows of a captured table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.spark.transforms import chain
 
 
 def passage_of(builder: Builder) -> Passage:
-    """What transforms do to the columns of a table, tried on no rows; filters change none of them."""
+    """Determine how transforms map a table's columns, using an empty DataFrame. Filters change no columns."""
     pipeline = builder.pipeline
     others = [each for each in pipeline.transforms if not isinstance(each, FilterTransform)]
     with spark_failures("looking at the transforms"):

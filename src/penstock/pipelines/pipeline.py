@@ -1,4 +1,4 @@
-"""A pipeline as it was declared: read from its file, with every mistake that can be found without connecting."""
+"""Declared pipeline, read from its file. Reports every mistake that is detectable without a connection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Kind = TypeVar("Kind", bound=Part)
 
 @dataclass(frozen=True)
 class DeclaredSink:
-    """A sink: its name within the pipeline, its configuration, and when it runs (None: once, over what is there)."""
+    """Declared sink: name within the pipeline, configuration, and trigger (None: run once over existing records)."""
 
     name: str
     config: SinkConfig
@@ -37,7 +37,7 @@ class DeclaredSink:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Everything that a file declares; of a pipeline for the changes of one table, also which table that is."""
+    """Contents of a pipeline file. A pipeline for the changes of one table also names the table."""
 
     file: YamlFile
     spec: PipelineFile
@@ -49,26 +49,26 @@ class Pipeline:
 
     @property
     def protection(self) -> Protection | None:
-        """What becomes of the columns of the table whose changes it reads."""
+        """Protection of the captured table's columns, if the pipeline reads a table's changes."""
         return Protection(self.source.protect, self.table) if self.table else None
 
     @property
     def directory(self) -> Path:
-        """Where the file is, from which it names other files."""
+        """Directory of the file. Paths in the file are relative to it."""
         return self.file.path.absolute().parent
 
     def state(self, settings: Settings) -> str:
-        """Where the pipeline's queries remember how far they are."""
+        """Return the location of the queries' progress."""
         return absolute(self.spec.options.state or settings.lake)
 
     def jars(self, settings: Settings) -> frozenset[str]:
-        """The parts of the lock that a driver needs to run it."""
+        """Return the parts of the lock that a driver needs to run the pipeline."""
         sinks = (sink.config.jars(settings) for sink in self.sinks)
         return frozenset({"spark"}).union(jars_for(self.state(settings)), *sinks)
 
 
 def read_pipelines(files: Sequence[YamlFile]) -> list[Pipeline]:
-    """Every file as a pipeline; a ConfigError has the problems of all of them."""
+    """Read every file as a pipeline. Raise one ConfigError with the problems of all files."""
     found: list[Pipeline] = []
     problems: list[Problem] = []
     for file in files:
@@ -83,7 +83,7 @@ def read_pipelines(files: Sequence[YamlFile]) -> list[Pipeline]:
 
 
 def read_pipeline(file: YamlFile) -> Pipeline:
-    """One file as a pipeline; a ConfigError has every problem with its line."""
+    """Read one file as a pipeline. Raise a ConfigError with every problem and its line."""
     findings = Findings(file)
     spec = findings.model(PipelineFile, file.content)
     content = file.content
@@ -92,7 +92,7 @@ def read_pipeline(file: YamlFile) -> Pipeline:
     sinks = [_configured(findings, SINKS, path, entry) for path, entry in _entries(content, "sinks")]
     schema = _load_schema(findings, source, file.path.parent) if source else None
     declared = tuple(_declared(*pair) for pair in zip(spec.sinks if spec else (), filter(None, sinks), strict=False))
-    # To compare values with each other makes sense only if all are known.
+    # Cross-checks are meaningful only if all values are known.
     if spec and source and None not in sinks and not file.unset:
         _check_names(findings, spec, declared)
         _check_loops(findings, spec, source, declared)
@@ -102,7 +102,10 @@ def read_pipeline(file: YamlFile) -> Pipeline:
 
 
 def _configured(findings: Findings, kinds: Mapping[str, type[Kind]], path: KeyPath, entry: object) -> Kind | None:
-    """The `config:` of an entry as its type has it; None once its problems are noted, here or by the outer shape."""
+    """Validate the `config:` of an entry by its type.
+
+    After a problem, recorded here or by the outer model, return None.
+    """
     if not isinstance(entry, Mapping) or not isinstance(entry.get("type"), str):
         return None
     name = entry["type"]
@@ -132,7 +135,7 @@ def _declared(entry: SinkEntry, config: SinkConfig) -> DeclaredSink:
 
 
 def _check_names(findings: Findings, spec: PipelineFile, sinks: Sequence[DeclaredSink]) -> None:
-    """Progress is kept by name, so two sinks must not share one."""
+    """Reject duplicate sink names, because progress is stored by name."""
     counts = Counter(sink.name for sink in sinks)
     for index, sink in enumerate(sinks):
         if counts[sink.name] > 1:
@@ -143,7 +146,7 @@ def _check_names(findings: Findings, spec: PipelineFile, sinks: Sequence[Declare
 def _check_loops(
     findings: Findings, spec: PipelineFile, source: KafkaSourceConfig, sinks: Sequence[DeclaredSink]
 ) -> None:
-    """A pipeline that reads what it writes never comes to an end."""
+    """Reject a pipeline that reads its own output, which would never end."""
     if source.reads(spec.dead_letters):
         findings.add(("options", "dead_letters"), "the source reads this topic", "name another one")
     told = spec.options.schema_events

@@ -1,4 +1,4 @@
-"""What a pipeline writes and what it is made from, as a catalog is told of it."""
+"""Outputs of a pipeline and their inputs, as reported to a catalog."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.spark.queries.batch import good_rows
 
 
 class Column(NamedTuple):
-    """A column: its name, its type as Spark writes it, and whether it may be null."""
+    """Column with its name, its Spark type and whether null is allowed."""
 
     name: str
     type: str
@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Product:
-    """A topic or a table: its columns, once they are known, and the topics that its rows come from."""
+    """Topic or table written by a pipeline, with its columns (if known) and the source topics of its rows."""
 
     pipeline: str
     owner: str | None
@@ -38,7 +38,7 @@ class Product:
 
 
 def products_of(builder: Builder) -> list[Product]:
-    """Everything that stays of what a pipeline writes."""
+    """Return the persistent outputs of a pipeline."""
     spec, topics, rows = builder.pipeline.spec, _topics(builder), _row_columns(builder)
     sinks = [(sink, sink.config.writes) for sink in builder.pipeline.sinks]
     found = [(target, sink.config.stored_columns(builder.site(sink)) or rows) for sink, target in sinks if target]
@@ -46,13 +46,13 @@ def products_of(builder: Builder) -> list[Product]:
 
 
 def _topics(builder: Builder) -> tuple[str, ...]:
-    """The topics that are read; those that match a pattern as they are now."""
+    """Return the source topics. Patterns are resolved against the current topics."""
     with Admin(builder.settings) as admin:
         return tuple(sorted({place.topic for place in find_partitions(admin, builder.pipeline.source.names)}))
 
 
 def _row_columns(builder: Builder) -> T.StructType | None:
-    """The columns of the rows after all transforms; of changes they are known once the first have come."""
+    """Return the columns after all transforms. Columns of changes are unknown until the first changes arrive."""
     if builder.pipeline.source.format == CHANGES:
         return None
     with spark_failures("looking at columns"):

@@ -1,4 +1,4 @@
-"""Which columns of a captured database must not be seen, as a file declares them."""
+"""Declaration of the columns of a captured database that must not be exposed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WILD: Final = re.compile(r"[*?]")
 
 
 class ProtectConfig(Part):
-    """Columns as `table.column` or `schema.table.column`, `*` for any text, in any case; the strictest rule counts."""
+    """Columns as `table.column` or `schema.table.column`, ignoring case, `*` for any text. The strictest rule wins."""
 
     drop: list[ColumnPattern] = Field(default_factory=list, description="left out")
     mask: list[ColumnPattern] = Field(default_factory=list, description="**** in place of text, null of other types")
@@ -42,34 +42,34 @@ class ProtectConfig(Part):
         return self
 
     def patterns(self, treatment: Treatment) -> list[str]:
-        """The columns that are treated in one way."""
+        """Return the column patterns of one treatment."""
         return {"drop": self.drop, "mask": self.mask, "hash": self.hash}[treatment]
 
 
 @dataclass(frozen=True)
 class Protection:
-    """What becomes of the columns of one table."""
+    """Protection rules applied to one table."""
 
     config: ProtectConfig
     table: SourceTable
 
     def treatment(self, column: str) -> Treatment | None:
-        """What becomes of a column; None leaves it as it is."""
+        """Return the treatment of a column, or None if the column is unprotected."""
         for treatment in _STRICTEST_FIRST:
             if any(self._is_meant(pattern, column) for pattern in self.config.patterns(treatment)):
                 return treatment
         return None
 
     def hashed(self, text: str) -> str:
-        """What becomes of a value of a hashed column."""
+        """Return the hash stored in place of a hashed column's value."""
         return hmac.digest(self._secret, text.encode(), "sha256").hex()
 
     def transform(self) -> Transform:
-        """The function from rows as they came to rows that may be seen."""
+        """Return the transform that removes, masks or hashes protected values."""
         return protecting(self.treatment, self._secret)
 
     def unknown(self, columns: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
-        """Columns that are named in full and that the table does not have, each with its place below `protect`."""
+        """Yield columns that are named in full but missing from the table, with their positions below `protect`."""
         found = set(map(folded, columns))
         for treatment in _STRICTEST_FIRST:
             for index, pattern in enumerate(self.config.patterns(treatment)):
@@ -83,7 +83,7 @@ class Protection:
         return self.config.secret.get_secret_value().encode() if self.config.secret else b""
 
     def _is_meant(self, pattern: str, column: str) -> bool:
-        # A dot within a name would divide it in the wrong place.
+        # A dot within a name would shift the boundaries of schema, table and column.
         parts = (self.table.schema, self.table.name, lake_name(column))
         schema, table, name = (part.replace(".", "_").lower() for part in parts)
         full = f"{schema}.{table}.{name}" if pattern.count(".") > 1 else f"{table}.{name}"

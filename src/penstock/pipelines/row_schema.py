@@ -1,4 +1,4 @@
-"""The `schema:` of a source or a sink: an Avro file beside the pipeline's own, or columns in Spark's DDL."""
+"""The `schema:` of a source or sink: an Avro file relative to the pipeline's file, or columns in Spark DDL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _AVRO = ".avsc"
 
 @dataclass(frozen=True)
 class Ddl:
-    """Columns as Spark's SQL declares them: `id BIGINT NOT NULL, name STRING`."""
+    """Columns in Spark SQL syntax: `id BIGINT NOT NULL, name STRING`."""
 
     text: str
 
@@ -21,6 +21,6 @@ RowSchema = Schema | Ddl
 
 
 def load_schema(text: str, directory: Path) -> RowSchema:
-    """The schema that a text means; what has several words and is no Avro file is DDL."""
+    """Return the schema for a text. A single word or a name ending in `.avsc` is an Avro file; anything else is DDL."""
     is_file = text.endswith(_AVRO) or len(text.split()) == 1
     return Schema.from_file(directory / text) if is_file else Ddl(text)

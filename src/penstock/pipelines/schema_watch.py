@@ -1,8 +1,8 @@
-"""What columns captured tables have, told to the catalog whenever that changes.
+"""Publish the schemas of captured tables to the catalog whenever they change.
 
-The newest message of each table is looked at every few seconds, away from the stream, so that nothing here holds a
-change up. A schema counts as told once all in-sync replicas have its event, and is noted then: a crash in between tells
-it again. While the registry or the topic is away, the newest schema waits; it is told when they are back.
+A background chore inspects the newest message of each table every few seconds, so the stream is never delayed. A schema
+is noted as published once all in-sync replicas have its event; after a crash in between, the event is sent again. While
+the registry or the topic is unavailable, the newest schema waits and is published afterwards.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from penstock.spark.files import Files
 _POSTGRES = "postgresql"
 _log = logging.getLogger(__name__)
 _LOOKED_AT = 20
-"""A message may be a tombstone, so a few of them are looked at."""
+"""Number of messages inspected per partition, because the newest message may be a tombstone."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """A table's schema, and the time of the message that has it."""
+    """Schema of a table, with the timestamp of its message."""
 
     schema: TableSchema
     at: int
 
 
 class SchemaWatch:
-    """Tells the schemas of the tables whose changes are in some topics; `look` is called again and again.
+    """Publishes the schemas of the tables in some topics. `look` is called periodically.
 
-    Warns of a table that was altered. Without a target, nothing is sent.
+    Logs a warning when a table was altered. Without a target topic, nothing is sent.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class SchemaWatch:
         self._producer: Producer | None = None
 
     def look(self) -> None:
-        """Tell every schema that is another than the one told last."""
+        """Publish every schema that differs from the last published one."""
         span = newest_span(self._settings, self._topics, _LOOKED_AT)
         moved = {place: start for place, start in span.starts.items() if span.ends[place] != self._ends.get(place)}
         for found in newest_schemas(read_span(self._settings, Span(moved, span.ends)), self._reader):
@@ -69,7 +69,7 @@ class SchemaWatch:
         self._ends = span.ends
 
     def close(self) -> None:
-        """Disconnect."""
+        """Close the producer."""
         if self._producer is not None:
             self._producer.close()
 
@@ -89,9 +89,9 @@ class SchemaWatch:
 
 
 def alteration(before: TableSchema, after: TableSchema) -> str:
-    """The warning that a table was altered, with the way out; nothing if its rows are as they were sent.
+    """Return the warning for an altered table, with the remedy; empty if sent rows are still up to date.
 
-    A database does not send the rows to which ALTER TABLE gave values, such as a default.
+    A database does not send rows that ALTER TABLE filled with values, such as a default.
     """
     altered = after.altered_from(before)
     if not altered:
@@ -105,7 +105,7 @@ def alteration(before: TableSchema, after: TableSchema) -> str:
 
 
 def newest_schemas(records: Iterable[ConsumerRecord], reader: ShapeReader) -> Iterator[Told]:
-    """The schema of each table's newest change; what cannot be read is for the dead letters to tell."""
+    """Yield the schema of each table's newest change. Unreadable changes are skipped; they become dead letters."""
     newest: dict[str, ConsumerRecord] = {}
     for record in records:
         if record.value is not None and _is_newer(record, newest.get(record.topic)):
@@ -121,7 +121,7 @@ def _is_newer(record: ConsumerRecord, other: ConsumerRecord | None) -> bool:
 
 
 class Notes:
-    """Which schema of each table was told last, in a file beside the pipeline's progress."""
+    """Last published schema of each table, in a file next to the pipeline's progress."""
 
     def __init__(self, files: Files, path: str) -> None:
         self._files = files
@@ -129,11 +129,11 @@ class Notes:
         self._told: dict[str, str] | None = None
 
     def has(self, schema: TableSchema) -> bool:
-        """Whether this is the schema that was told last of its table."""
+        """Whether the schema equals the table's last published schema."""
         return self._read().get(schema.table) == _text(schema)
 
     def last(self, table: str) -> TableSchema | None:
-        """The schema of a table that was told last."""
+        """Return the last published schema of a table."""
         told = self._read().get(table)
         if told is None:
             return None
@@ -141,7 +141,7 @@ class Notes:
         return TableSchema(content["connector"], table, tuple(TableField(**each) for each in content["fields"]))
 
     def note(self, schema: TableSchema) -> None:
-        """Remember that a schema was told."""
+        """Record a schema as published."""
         self._told = {**self._read(), schema.table: _text(schema)}
         self._files.write(self._path, json.dumps(self._told).encode())
 

@@ -1,7 +1,7 @@
-"""Note with each mirror and history from which server its changes come, and announce another one.
+"""Record the source server of each mirror and history, and report a server change.
 
-Positions of one server's log mean nothing in that of another one: the table would ignore new changes as old ones. The
-newest changes are looked at beside the stream, by the header that `penstock cdc add` lets connectors write.
+Log positions of different servers are not comparable: the table would ignore new changes as old. The check runs outside
+the stream and reads a header of the newest changes. `penstock cdc add` configures connectors to write this header.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Tables = Mapping[str, Sequence[LakeTable]]
 
 
 class ServerWatch:
-    """Compares the servers of the newest changes with those that are noted; `look` is called again and again."""
+    """Compares the servers of the newest changes with the recorded servers. `look` is called periodically."""
 
     def __init__(self, settings: Settings, tables: Callable[[], Tables], files: Callable[[str], Files]) -> None:
         self._settings = settings
@@ -35,7 +35,7 @@ class ServerWatch:
         self._announced: set[str] = set()
 
     def look(self) -> None:
-        """Note the server of each new table, and announce what changed of the others."""
+        """Record the server of each new table, and report changed servers of known tables."""
         tables = self._tables()
         if not tables:
             return
@@ -50,7 +50,7 @@ class ServerWatch:
         before = ServerIdentity.parse(json.loads(noted)["server"]) if noted else None
         if before == now:
             return
-        # Another system stays announced until its changes go into another table.
+        # A different system is not recorded, so each driver reports it until its changes go to a different table.
         if before is None or before.system == now.system:
             files.write(path, json.dumps({"server": str(now)}).encode())
         announcement = notice(f"table {table.name}", before, now)
@@ -60,7 +60,7 @@ class ServerWatch:
 
 
 def newest_servers(records: Iterator[ConsumerRecord]) -> dict[str, ServerIdentity]:
-    """The server of the newest change of each topic that names one."""
+    """Return the server of the newest change per topic, for topics whose changes carry a server header."""
     found: dict[str, tuple[int, ServerIdentity]] = {}
     for record in records:
         named = next((value for header, value in record.headers if header == SERVER_HEADER and value), b"")

@@ -1,4 +1,4 @@
-"""The source of a pipeline: topics of Kafka, the format of their messages, and where and how much to read."""
+"""Source of a pipeline: topics, message format, starting point, and batch size."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _pattern(text: str) -> str:
 
 
 class KafkaSourceConfig(Part):
-    """What to read from Kafka."""
+    """Configuration of a Kafka source."""
 
     connection: Connection = Connection()
     topic: Topic | None = Field(None, description="one topic,")
@@ -111,21 +111,21 @@ class KafkaSourceConfig(Part):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The topics; a pattern begins with `^`."""
+        """Topics to read. A pattern begins with `^`."""
         if self.pattern is not None:
             return (f"^(?:{self.pattern.removeprefix('^')})",)
         return (self.topic,) if self.topic else tuple(self.topics or ())
 
     def reads(self, topic: str) -> bool:
-        """Whether a topic is among those that are read, now or once it is there."""
+        """Whether the source reads a topic, now or once the topic exists."""
         return any(re.search(name, topic) if is_pattern(name) else name == topic for name in self.names)
 
     def settings(self, base: Settings) -> Settings:
-        """The settings of the cluster that is read."""
+        """Return the settings of the source cluster."""
         return self.connection.settings(base)
 
     def source(self, base: Settings, most_records: int) -> KafkaSource:
-        """The source as Spark reads it, for a sink that takes so many records at once unless the source says it."""
+        """Create the Spark source. `most_records` is the sink's batch limit, used unless the source sets one."""
         return KafkaSource(
             self.settings(base),
             self.names,

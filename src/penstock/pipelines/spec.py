@@ -1,4 +1,4 @@
-"""A pipeline's file: its outer shape. What stands under each `config:` is up to the type beside it."""
+"""Outer structure of a pipeline file. The type of each entry defines the content of its `config:`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNITS = {"milli": "ms", "second": "s", "minute": "m", "hour": "h", "day": "d"}
 
 
 def worded(pattern: str, words: str) -> AfterValidator:
-    """A text has to match a pattern, and a mistake is told by words."""
+    """Return a validator for a pattern. The error message describes the expected text with `words`."""
 
     def check(given: str) -> str:
         if not re.fullmatch(pattern, given):
@@ -44,7 +44,7 @@ Master = Annotated[
 
 
 def parse_trigger(value: object) -> object:
-    """An interval in milliseconds as Spark takes it, from `10 seconds` or `10s`; `available_now` stays as it is."""
+    """Convert an interval such as `10 seconds` or `10s` to milliseconds for Spark. Keep `available_now`."""
     if not isinstance(value, str) or value == AVAILABLE_NOW:
         return value
     words = _INTERVAL.fullmatch(value.strip())
@@ -59,27 +59,27 @@ Trigger = Annotated[str, BeforeValidator(parse_trigger)]
 
 
 class Part(BaseModel):
-    """A piece of the file; a key that it does not know is a mistake."""
+    """Section of the file. Unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class Entry(Part):
-    """Something of a type, with the configuration that the type asks for."""
+    """Entry of a given type, with its configuration."""
 
     type: str
     config: dict[str, Any] = Field(default_factory=dict)
 
 
 class SinkEntry(Entry):
-    """A sink: one streaming query."""
+    """Sink entry. Each sink becomes one streaming query."""
 
     name: Name | None = Field(None, description="default: the type and its target, such as lake-events")
     trigger: Trigger | None = Field(None, description="an interval, or available_now; the default is the type's")
 
 
 class Options(Part):
-    """How the pipeline treats bad records, and where it remembers how far it is."""
+    """Handling of bad records, and location of the progress."""
 
     failure_mode: FailureMode = Field("CONTINUE", description="CONTINUE, or THROW to stop at the first bad record")
     dead_letters: Topic | None = Field(None, description="where refused records go; default <name>.dead")
@@ -88,14 +88,14 @@ class Options(Part):
 
 
 class Spark(Part):
-    """Where Spark runs, and any setting of it."""
+    """Spark master and Spark settings."""
 
     master: Master = "local[*]"
     conf: PassThrough = Field(default_factory=PassThrough)
 
 
 class PipelineFile(Part):
-    """The whole file."""
+    """Complete pipeline file."""
 
     name: Name
     owner: str | None = Field(None, max_length=200, description="who to ask; heartbeats carry it")
@@ -107,7 +107,7 @@ class PipelineFile(Part):
 
     @property
     def dead_letters(self) -> str:
-        """The topic of refused records."""
+        """Topic for dead letters."""
         return self.options.dead_letters or f"{self.name}.dead"
 
 

@@ -1,8 +1,8 @@
-"""What `spark-submit` runs: the pipelines of these files, in the session that it made.
+"""Entry point for `spark-submit`: run the pipelines of these files in the session that `spark-submit` created.
 
     spark-submit … submit.py FILE…
 
-`penstock run --print-submit` gives the whole line. Settings come from the driver's environment, `PENSTOCK_*`.
+`penstock run --print-submit` prints the complete line. Settings come from the driver's environment, `PENSTOCK_*`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger("penstock.submit")
 
 
 def main(names: Sequence[str]) -> int:
-    """Run the files until they end or SIGTERM comes; the exit code."""
+    """Run the files until they end or SIGTERM arrives. Return the exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     stop = threading.Event()
     try:

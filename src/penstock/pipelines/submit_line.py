@@ -1,4 +1,4 @@
-"""The `spark-submit` line that runs pipelines on a cluster which is not a standalone one."""
+"""The `spark-submit` line that runs pipelines on YARN or Kubernetes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FOLDER = "pipelines"
 
 @dataclass(frozen=True)
 class Cluster:
-    """What differs from one kind of cluster to the other."""
+    """Differences between cluster types."""
 
     master: str
     environment: str
@@ -47,7 +47,7 @@ _CLUSTERS: Mapping[Target, Cluster] = {
 
 @dataclass(frozen=True)
 class Submission:
-    """Pipelines that are to run on a cluster; `environment` has the settings that their driver needs, as variables."""
+    """Pipelines to run on a cluster. `environment` holds the settings of their driver as environment variables."""
 
     pipelines: Sequence[Pipeline]
     settings: Settings
@@ -56,7 +56,7 @@ class Submission:
     target: Target
 
     def lines(self) -> Iterator[str]:
-        """What to see to first, as comments and a command, and then the line itself."""
+        """Yield preparation steps, as comments and commands, followed by the `spark-submit` line."""
         yield "# driver and executors need Python with penstock installed, or an environment packed by venv-pack"
         places = (self.settings.lake, *(pipeline.state(self.settings) for pipeline in self.pipelines))
         if any(is_local(place) for place in places):

@@ -1,4 +1,4 @@
-"""One file for many tables: a pipeline of changes becomes one for each table that its topics have."""
+"""Expansion of a change pipeline into one pipeline per table, based on its topics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TABLE_TOPIC = re.compile(r"(?P<prefix>[^.]+)\.(?P<schema>.+)\.(?P<table>[^.]+)"
 
 
 def by_table(pipeline: Pipeline, base: Settings) -> list[Pipeline]:
-    """The pipeline of each table; a pipeline that reads no changes, or names one topic, stays as it is."""
+    """Return one pipeline per table. Pipelines without changes stay unchanged; a single topic is one table."""
     source = pipeline.source
     if source.format != CHANGES or source.topic is not None:
         return [_for_table(pipeline, source.topic)] if source.format == CHANGES and source.topic else [pipeline]
@@ -44,7 +44,7 @@ def _for_sink(sink: DeclaredSink, table: SourceTable, *, alone: bool) -> Declare
 
 
 def _refuse_mixture(pipeline: Pipeline, tables: Sequence[str]) -> None:
-    """Rows of several tables do not belong into one."""
+    """Reject a sink that would write several tables into one."""
     problems = [
         Problem(
             pipeline.file.place(("sinks", index, "config", "table")),

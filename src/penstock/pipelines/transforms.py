@@ -1,4 +1,4 @@
-"""The transforms that a pipeline can name: each is its configuration, and makes a function from rows to rows."""
+"""Transforms available to pipelines. Each is a configuration that builds a function from rows to rows."""
 
 from __future__ import annotations
 
@@ -25,71 +25,71 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 
 
 class TransformConfig(Part, ABC):
-    """One transform; the function that it makes neither reads nor writes, and is called for every batch."""
+    """Configuration of one transform. The built function does no I/O and is called for every batch."""
 
     @abstractmethod
     def build(self, directory: Path) -> Transform:
-        """The function; `directory` is where the pipeline's file is."""
+        """Build the function. `directory` is the directory of the pipeline's file."""
 
 
 class SqlTransform(TransformConfig):
-    """Any Spark SQL; the rows are `source`."""
+    """Spark SQL query. The input rows are the view `source`."""
 
     query: Text
 
     def build(self, directory: Path) -> Transform:  # noqa: ARG002 - SQL needs no files
-        """As the base says."""
+        """Return a transform that runs the query."""
         return transforms.sql(self.query)
 
 
 class FilterTransform(TransformConfig):
-    """The rows for which a condition holds."""
+    """Filter that keeps the rows matching a condition."""
 
     condition: Text
 
     def build(self, directory: Path) -> Transform:  # noqa: ARG002 - as above
-        """As the base says."""
+        """Return a transform that applies the filter."""
         return transforms.keep(self.condition)
 
 
 class SelectTransform(TransformConfig):
-    """These columns or expressions."""
+    """Selection of columns or expressions."""
 
     columns: list[Text] = Field(min_length=1)
 
     def build(self, directory: Path) -> Transform:  # noqa: ARG002 - as above
-        """As the base says."""
+        """Return a transform that selects the columns."""
         return transforms.select(self.columns)
 
 
 class DropTransform(TransformConfig):
-    """All columns but these."""
+    """Removal of columns."""
 
     columns: list[Text] = Field(min_length=1)
 
     def build(self, directory: Path) -> Transform:  # noqa: ARG002 - as above
-        """As the base says."""
+        """Return a transform that drops the columns."""
         return transforms.drop(self.columns)
 
 
 class RenameTransform(TransformConfig):
-    """Columns under other names, old to new."""
+    """Renaming of columns, old name to new name."""
 
     columns: dict[Text, Text] = Field(min_length=1)
 
     def build(self, directory: Path) -> Transform:  # noqa: ARG002 - as above
-        """As the base says."""
+        """Return a transform that renames the columns."""
         return transforms.rename(self.columns)
 
 
 class PythonTransform(TransformConfig):
-    """A function of the user's, `DataFrame -> DataFrame`, by `module:function`; modules beside the file are found."""
+    """User-defined function `DataFrame -> DataFrame`, as `module:function`. Modules next to the file are importable."""
 
     function: Annotated[str, worded(r"[\w.]+:\w+", "a function, written module:function")]
     arguments: dict[str, Any] = Field(default_factory=dict)
 
     def build(self, directory: Path) -> Transform:
-        """As the base says."""
+        """Import the function and return it as a transform. Executors receive a module next to the file."""
         found = _imported(self.function, directory)
         module = directory / f"{self.function.partition(':')[0]}.py"
 
@@ -119,7 +119,7 @@ TRANSFORMS: Mapping[str, type[TransformConfig]] = {
 
 @cache
 def _ship(spark: SparkContext, module: Path) -> None:
-    """Let executors import a module that stands beside the file, for UDFs in it."""
+    """Send a module next to the file to executors, for UDFs."""
     spark.addPyFile(str(module))
 
 
@@ -139,5 +139,5 @@ def _called(name: str, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - foreig
         return call()
     except (PenstockError, PySparkException):
         raise
-    except Exception as error:  # foreign code may raise anything, and its pipeline must say so
+    except Exception as error:  # Foreign code may raise any error, and the pipeline must report it.
         raise QueryFailed(f"{name}: {type(error).__name__}: {error}", hint="correct the function") from error

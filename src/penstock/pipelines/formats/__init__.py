@@ -1,4 +1,4 @@
-"""The formats that a source can read; one module and one line for each."""
+"""Message formats of sources, with one module and one line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages in Avro, each with the id of the schema that it was written with."""
+"""Avro messages with the id of their writer schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.spark.decoding import Decoder
 
 
 def _decoder(messages: Messages) -> Decoder:
-    """Rows in the form of the given schema, or of the newest that the topics have in the registry."""
+    """Create a decoder to the given schema or, by default, to the topics' newest schemas in the registry."""
     if isinstance(messages.schema, Ddl):
         raise SchemaError("rows from Avro are described by an Avro schema", hint="name an .avsc file, or leave it out")
     registry = connect_registry(messages.settings)

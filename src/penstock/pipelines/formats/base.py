@@ -1,4 +1,4 @@
-"""What a format of messages is: whether it takes a schema, and how it makes a decoder."""
+"""Description of a message format: use of a schema, and creation of decoders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.spark.decoding import Decoder
 
 @dataclass(frozen=True)
 class Messages:
-    """The messages that a decoder is wanted for: their topics, by name or `^pattern`, and the schema that was given."""
+    """Messages to decode: topics, by name or `^pattern`, and the schema from the file."""
 
     session: SparkSession
     settings: Settings
@@ -25,7 +25,7 @@ class Messages:
 
 @dataclass(frozen=True)
 class Format:
-    """A format; a decoder is made for every query, since it learns while the query runs."""
+    """Message format. Every query gets its own decoder, because decoders learn while the query runs."""
 
     schema: SchemaUse
     decoder: Callable[[Messages], Decoder]

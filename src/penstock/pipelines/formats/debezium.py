@@ -1,4 +1,4 @@
-"""Changes of a database's tables, as Debezium writes them."""
+"""Changes of database tables in Debezium's format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOKED_AT = 20
 
 
 def _decoder(messages: Messages) -> Decoder:
-    """Rows of the shapes that the newest messages have; others are learnt as they come."""
+    """Create a decoder for the row shapes of the newest messages. Further shapes are learnt as they arrive."""
     decoder = DebeziumRows(
         connect_registry(messages.settings), columns=given_columns(messages.session, messages.schema)
     )
@@ -34,7 +34,7 @@ def _decoder(messages: Messages) -> Decoder:
 
 
 def given_columns(session: SparkSession, schema: RowSchema | None) -> T.StructType | None:
-    """The columns of changes whose messages carry no schema."""
+    """Return the columns of changes whose messages carry no schema."""
     match schema:
         case Schema():
             raise SchemaError("columns of changes are given as DDL", hint="such as `id INT, total DECIMAL(10,2)`")

@@ -1,4 +1,4 @@
-"""Messages that are JSON objects."""
+"""JSON objects as messages."""
 
 from __future__ import annotations
 

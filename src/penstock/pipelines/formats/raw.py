@@ -1,4 +1,4 @@
-"""Messages as they are: a row of key and value in bytes."""
+"""Unparsed messages: rows of key and value as bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sinks that a pipeline can name; one module and one line for each."""
+"""Sinks available to pipelines, with one module and one line each."""
 
 from __future__ import annotations
 

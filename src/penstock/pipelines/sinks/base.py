@@ -1,4 +1,4 @@
-"""What a sink's configuration promises, and what it is told when its sink is made."""
+"""Interface of sink configurations, and the inputs for creating a sink."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.spark.sinks.sink import Sink
 
 @dataclass(frozen=True)
 class Site:
-    """Where a sink is made: the session, the settings of the source's cluster, its query, and its file's directory."""
+    """Inputs for creating a sink: session, settings of the source cluster, query name, and the file's directory."""
 
     session: SparkSession
     settings: Settings
@@ -31,13 +31,13 @@ class Site:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table of a database whose changes are read."""
+    """Database table whose changes are read."""
 
     schema: str
     name: str
 
     def fill(self, text: str) -> str:
-        """The text with `{schema}` and `{table}` replaced; what a name of the lake does not take becomes `_`."""
+        """Replace `{schema}` and `{table}` in the text. Characters invalid in lake names become `_`."""
         schema, name = (re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in (self.schema, self.name))
         return text.replace("{schema}", schema).replace("{table}", name)
 
@@ -47,57 +47,57 @@ class SourceTable:
 
 
 class Target(NamedTuple):
-    """What a sink writes, as others know it: a topic, or a table of the lake."""
+    """Public identity of a sink's output: a topic, or a table of the lake."""
 
     kind: Literal["topic", "table"]
     name: str
 
 
 class SinkConfig(Part, ABC):
-    """The configuration of one sink."""
+    """Configuration of one sink."""
 
     default_trigger: ClassVar[str] = "1 second"
 
     @property
     @abstractmethod
     def target(self) -> str:
-        """What the sink is called beside its type, if no name is given."""
+        """Name suffix for sinks without a configured name, appended to the type."""
 
     @abstractmethod
     def build(self, site: Site) -> Sink:
-        """The sink of one query; nothing is written or created yet."""
+        """Create the sink of one query, without writing or creating anything yet."""
 
     @property
     def writes(self) -> Target | None:
-        """The topic or table that is there afterwards; None where nothing stays."""
+        """Topic or table written by the sink, or None without a persistent output."""
         return None
 
     def stored_columns(self, site: Site) -> T.StructType | None:  # noqa: ARG002 - most targets do not tell
-        """The columns that the target has by now; None where it does not tell, or has none yet."""
+        """Return the target's current columns, or None if unknown or not created yet."""
         return None
 
     @property
     def most_records(self) -> int:
-        """How many messages one batch takes at most, unless the source says it."""
+        """Maximum number of messages per batch, unless the source sets a limit."""
         return MOST_RECORDS
 
     @property
     def mixes_tables(self) -> bool:
-        """Whether rows of several tables would end in one place where they do not belong together."""
+        """Whether rows of several tables would be mixed in one target."""
         return False
 
     def for_table(self, table: SourceTable) -> Self:  # noqa: ARG002 - most do not mind
-        """The configuration for the changes of one table."""
+        """Return the configuration for the changes of one table."""
         return self
 
     def refusals(self, settings: Settings, *, runs_once: bool) -> Iterator[tuple[KeyPath, str, str]]:  # noqa: ARG002 - most have none
-        """Yield what cannot work with these settings: the place in the configuration, the reason, and a hint."""
+        """Yield invalid combinations with these settings: position in the configuration, reason, and hint."""
         return iter(())
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """The columns that the configuration names, each with its place in it: rows must have them."""
+        """Yield the columns named in the configuration, with their positions. The rows must have these columns."""
         return iter(())
 
     def jars(self, settings: Settings) -> frozenset[str]:  # noqa: ARG002 - most need none
-        """The parts of the lock that the sink needs beside Spark's."""
+        """Return the parts of the lock that the sink needs in addition to Spark's."""
         return frozenset()

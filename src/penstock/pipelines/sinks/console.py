@@ -1,4 +1,4 @@
-"""Rows on the screen, for trying things."""
+"""Sink that prints rows on the screen, for experiments."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from penstock.spark.sinks.sink import Sink
 
 
 class ConsoleSinkConfig(SinkConfig):
-    """How much of each batch is printed."""
+    """Number of rows to print from each batch."""
 
     rows: int = Field(20, ge=1, le=10_000, description="rows of each batch")
 
     @property
     def target(self) -> str:
-        """As the base says: there is only one screen."""
+        """Return an empty text, because there is only one screen."""
         return ""
 
     def build(self, site: Site) -> Sink:  # noqa: ARG002 - a screen is a screen
-        """As the base says."""
+        """Create a sink that prints the first rows of each batch."""
         return ConsoleSink(self.rows)

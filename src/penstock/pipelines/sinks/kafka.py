@@ -1,4 +1,4 @@
-"""Rows into a topic."""
+"""Sink that writes rows to a topic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.spark.sinks.sink import Sink
 
 
 class KafkaSinkConfig(SinkConfig):
-    """Which topic, and how rows are written."""
+    """Topic, and format of its records."""
 
     default_trigger: ClassVar[str] = "200 milliseconds"
 
@@ -45,16 +45,16 @@ class KafkaSinkConfig(SinkConfig):
 
     @property
     def target(self) -> str:
-        """As the base says."""
+        """Return the topic."""
         return self.topic
 
     @property
     def writes(self) -> Target:
-        """As the base says."""
+        """Return the topic as the sink's output."""
         return Target("topic", self.topic)
 
     def build(self, site: Site) -> Sink:
-        """As the base says."""
+        """Create the sink for the topic, on the configured cluster."""
         target = TopicTarget(
             self.topic,
             format=self.format,
@@ -67,7 +67,7 @@ class KafkaSinkConfig(SinkConfig):
         return KafkaSink(self._settings(site.settings), target)
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """As the base says."""
+        """Yield the key column, if configured."""
         if self.key is not None:
             yield ("key",), self.key
 

@@ -1,4 +1,4 @@
-"""Rows into a table of the lake."""
+"""Sink that writes rows to a table of the lake."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HOUR = 3600
 _CHANGES_COMPACTED = "1 hour"
 _HAS_EFFECT_IN = {"deletes": ("mirror",), "remember_deletes": ("mirror", "history")}
 _MOST_INTO_LOG = 5_000_000
-"""Each commit of a log costs as much as 200,000 of its rows, and these are neither kept nor sorted on their way."""
+"""Batch size of a log. Each commit costs as much as 200,000 rows, and rows are neither checkpointed nor sorted."""
 
 
 def _bytes(value: object) -> object:
@@ -43,13 +43,13 @@ def _seconds(interval: str) -> float:
 
 
 def _compaction(mode: str, every: str | None) -> float | None:
-    """Return the seconds from one compaction to the next; None for never, which is the default of mode append."""
+    """Return the seconds between compactions; None for never, the default of mode append."""
     chosen = every or (_NEVER if mode == "append" else _CHANGES_COMPACTED)
     return None if chosen == _NEVER else _seconds(chosen)
 
 
 class LakeSinkConfig(SinkConfig):
-    """Which table, and what its files are."""
+    """Table, and layout of its files."""
 
     default_trigger: ClassVar[str] = "10 seconds"
 
@@ -103,20 +103,20 @@ class LakeSinkConfig(SinkConfig):
 
     @property
     def target(self) -> str:
-        """As the base says."""
+        """Return the table's name with dots instead of slashes."""
         return self.table.replace("/", ".")
 
     @property
     def writes(self) -> Target:
-        """As the base says."""
+        """Return the table as the sink's output, prefixed by its own lake if set."""
         return Target("table", f"{self.lake.rstrip('/')}/{self.table}" if self.lake else self.table)
 
     def stored_columns(self, site: Site) -> T.StructType | None:
-        """As the base says."""
+        """Return the columns of the existing table."""
         return table_columns(site.session, self.lake_table(site.settings))
 
     def build(self, site: Site) -> Sink:
-        """As the base says."""
+        """Create the sink for the table's mode and format."""
         table = self.lake_table(site.settings)
         match self.mode:
             case "mirror":
@@ -130,12 +130,12 @@ class LakeSinkConfig(SinkConfig):
                 return sink(site.session, table, site.query)
 
     def lake_table(self, settings: Settings) -> LakeTable:
-        """Where the rows go."""
+        """Return the location and layout of the table."""
         return LakeTable(absolute(self._lake(settings)), self.table, tuple(self.partition_by), self.file_size)
 
     @property
     def compaction_seconds(self) -> float | None:
-        """How often the table is compacted; None for never."""
+        """Seconds between compactions; None for never."""
         return _compaction(self.mode, self.compact_every)
 
     @property
@@ -145,25 +145,25 @@ class LakeSinkConfig(SinkConfig):
 
     @property
     def keep_hours(self) -> int:
-        """For how many hours old versions stay."""
+        """Hours for which old versions are kept, rounded up."""
         return math.ceil(_seconds(self.keep_versions) / _HOUR)
 
     @property
     def most_records(self) -> int:
-        """As the base says."""
+        """Maximum number of messages per batch; higher for logs."""
         return _MOST_INTO_LOG if self.mode == "log" else super().most_records
 
     @property
     def mixes_tables(self) -> bool:
-        """As the base says."""
+        """Whether the table's name lacks `{table}`, so that several tables would share one target."""
         return "{table}" not in self.table
 
     def for_table(self, table: SourceTable) -> Self:
-        """As the base says."""
+        """Return the configuration with `{schema}` and `{table}` replaced in the table's name."""
         return self.model_copy(update={"table": table.fill(self.table)})
 
     def refusals(self, settings: Settings, *, runs_once: bool) -> Iterator[tuple[KeyPath, str, str]]:
-        """As the base says: options without effect, and what keeps a table from being compacted while it is written."""
+        """Yield options without effect, and reasons why the table cannot be compacted during writes."""
         if self.is_delta and self.format == "parquet" and "format" in self.model_fields_set:
             yield ("format",), f"a table of mode {self.mode} is Delta", "leave format out"
         if self.is_delta and self.compaction_seconds is None and "file_size" in self.model_fields_set:
@@ -179,12 +179,12 @@ class LakeSinkConfig(SinkConfig):
             yield ("compact_every",), "plain Parquet on an object store cannot be compacted", hint
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """As the base says."""
+        """Yield the columns in `partition_by`."""
         for index, name in enumerate(self.partition_by):
             yield ("partition_by", index), name
 
     def jars(self, settings: Settings) -> frozenset[str]:
-        """As the base says."""
+        """Return the parts of the lock for the table's location and format."""
         return jars_for(self._lake(settings)) | ({"delta"} if self.is_delta else frozenset())
 
     def _lake(self, settings: Settings) -> str:

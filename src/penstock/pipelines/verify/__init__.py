@@ -1,1 +1,1 @@
-"""The proof of a mirror: its rows against those of the database, read by other ways than those that made it."""
+"""Verification of a mirror against the database, independent of the code that wrote the mirror."""

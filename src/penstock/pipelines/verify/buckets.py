@@ -1,4 +1,4 @@
-"""Checksums of more rows than fit into memory: on disk, apart by their keys, so that one can look at a part of them."""
+"""Checksums of more rows than fit into memory: stored on disk in buckets by key, readable one bucket at a time."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Checksum = bytes
 SIZE: Final = 16
 COUNT: Final = 256
 NONE: Final[Checksum] = bytes(SIZE)
-"""In place of the checksum of a row whose key alone matters."""
+"""Placeholder checksum of a row of which only the key matters."""
 BEYOND: Final[Checksum] = b"\xff" * SIZE
-"""In place of the checksum of a row with a position that the server's log does not have."""
+"""Placeholder checksum of a row whose position is beyond the end of the server's log."""
 
 _RECORD = 2 * SIZE
 _HELD_BYTES = 32 * 1024
 
 
 class Buckets:
-    """Pairs of a key's checksum and a row's; those of one key are in one bucket, in the order in which they came.
+    """Pairs of key checksum and row checksum. Pairs with equal keys share a bucket and keep their order of insertion.
 
-    A bucket is kept in memory up to a limit, and beyond that in a file of the directory.
+    A bucket stays in memory up to a limit, then spills to a file in the directory.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -32,7 +32,7 @@ class Buckets:
         self.rows = 0
 
     def add(self, key: Checksum, row: Checksum) -> None:
-        """Put a pair where it belongs."""
+        """Add a pair to its bucket."""
         number = key[0]
         held = self._held[number]
         held += key + row
@@ -43,7 +43,7 @@ class Buckets:
             held.clear()
 
     def pairs(self, number: int) -> Iterator[tuple[Checksum, Checksum]]:
-        """Every pair of one bucket."""
+        """Yield every pair of one bucket."""
         file = self._file(number)
         content = (file.read_bytes() if file.exists() else b"") + self._held[number]
         for start in range(0, len(content), _RECORD):

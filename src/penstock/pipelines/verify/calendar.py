@@ -1,6 +1,6 @@
-"""Days and moments of all years that a database has, which are more than Python's calendar has.
+"""Dates and timestamps beyond the range of Python's calendar, as databases support them.
 
-The calendar repeats every 400 years: Python counts within them, and what is here counts them.
+The calendar repeats every 400 years. Python computes within one cycle; this module counts the cycles.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MOMENT = re.compile(
 
 
 def day_text(days: int) -> str:
-    """A day, counted from 1970, as the database writes it: `2024-02-29`, `0044-03-15 BC`."""
+    """Format a day, counted from 1970, like the database: `2024-02-29`, `0044-03-15 BC`."""
     day, era = _day_and_era(days)
     return day + era
 
 
 def moment_text(micros: int) -> str:
-    """A moment, in microseconds from 1970: `2024-02-29T12:00:00.000000`, with ` BC` behind it where it is so."""
+    """Format a timestamp, in microseconds from 1970: `2024-02-29T12:00:00.000000`, with the suffix ` BC` if needed."""
     days, rest = divmod(micros, _DAY)
     day, era = _day_and_era(days)
     seconds, fraction = divmod(rest, _SECOND)
@@ -37,7 +37,7 @@ def moment_text(micros: int) -> str:
 
 
 def moment_of(text: str) -> int | None:
-    """The microseconds from 1970 of a moment as the database writes it; None for what is none, such as infinity."""
+    """Parse a database timestamp into microseconds from 1970. Return None for other texts, such as infinity."""
     found = _MOMENT.fullmatch(text)
     if not found:
         return None

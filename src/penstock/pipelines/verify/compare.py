@@ -1,8 +1,9 @@
-"""Row by row: which rows of the database the mirror has, has otherwise, or has not.
+"""Row-by-row comparison of a database table with its mirror.
 
-The database is held at one moment. The mirror goes on, so rows that changed after that moment are left out; what is not
-there yet may come, so differences count only when they stay for as long as one waits. Rows are compared by checksums, a
-part of the keys at a time: however many there are, memory holds one part and the differences that are told.
+The database is read in one snapshot while the mirror keeps changing. Rows changed after the snapshot are ignored. A
+missing row may still arrive, so differences count only if they persist for the whole waiting time. Rows are compared by
+checksum, one bucket of keys at a time: memory holds one bucket and the reported differences, whatever the number of
+rows.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ELSEWHERE = "from another server: its position is beyond the end of the database
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that is not the same on both sides: what the database has, and what the lake has, where they differ."""
+    """Row that differs between both sides, with the database's and the lake's value of each differing column."""
 
     key: Key
     problem: str
@@ -47,9 +48,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of comparing one table: how many rows are different, and the first ones of them.
+    """Result of comparing one table: number of different rows, and details of the first ones.
 
-    Rows that are `left_out` are not in the lake, where the pipeline leaves rows out on purpose.
+    `left_out` counts rows missing from the lake where the pipeline filters rows on purpose.
     """
 
     table: str
@@ -64,7 +65,7 @@ class Verdict:
 
 @dataclass
 class _Tally:
-    """What was counted so far, and what is wrong with keys, by their checksums."""
+    """Counts so far, and problems keyed by the checksum of the row's key."""
 
     equal: int = 0
     newer: int = 0
@@ -81,14 +82,14 @@ class _Tally:
 def verify(
     url: str, table: TableName, open_mirror: Callable[[], Table], patience: float, guard: Guard = OPEN
 ) -> Verdict:
-    """Compare a mirror with its table, and look again for as long as it is behind."""
+    """Compare a mirror with its table. Repeat until both agree or `patience` runs out."""
     with open_snapshot(url) as snapshot, TemporaryDirectory(prefix="penstock-verify-") as directory:
         side = side_of(snapshot, table, guard).as_stored(open_mirror())
         source = _checksums(Path(directory), source_rows(snapshot, side))
         deadline = time.monotonic() + patience
         while True:
             mirror = open_mirror()
-            # Read after the mirror: no change of this server can be beyond it.
+            # Read the log's end after the mirror: no change of this server can be beyond it.
             found = partial(mirror_rows, mirror, side, snapshot.moment, log_end(url))
             tally = _look(url, source, found, side)
             if not tally.different or time.monotonic() >= deadline:
@@ -99,7 +100,7 @@ def verify(
 
 
 def _look(url: str, source: Buckets, mirror: Rows, side: Side) -> _Tally:
-    """Compare once, with the mirror as it is now."""
+    """Compare once with the mirror's current state."""
     with TemporaryDirectory(prefix="penstock-verify-") as ours, TemporaryDirectory(prefix="penstock-verify-") as later:
         found = _checksums(Path(ours), mirror())
         keys_now = cache(lambda: _keys_now(Path(later), url, side))
@@ -110,7 +111,7 @@ def _look(url: str, source: Buckets, mirror: Rows, side: Side) -> _Tally:
                 tally.left_out += len(missing)
                 continue
             still = {key for key, _ in keys_now().pairs(number)} if missing else set()
-            # Rows that the lake lacks because they were deleted after the moment are no difference.
+            # Rows deleted after the snapshot are rightly missing from the lake.
             tally.newer += sum(key not in still for key in missing)
             for key in (key for key in missing if key in still):
                 tally.note(key, MISSING)
@@ -123,7 +124,7 @@ def _keys_now(directory: Path, url: str, side: Side) -> Buckets:
 
 
 def _compare(source: Buckets, mirror: Buckets, number: int, tally: _Tally) -> list[Checksum]:
-    """Compare a part of the keys; those that the mirror has not."""
+    """Compare one bucket of keys. Return the keys missing from the mirror."""
     theirs = dict(source.pairs(number))
     ours: dict[Checksum, Checksum] = {}
     doubled: set[Checksum] = set()
@@ -145,7 +146,7 @@ def _compare(source: Buckets, mirror: Buckets, number: int, tally: _Tally) -> li
 
 
 def _explained(problems: Mapping[Checksum, str], mirror: Rows, side: Side, snapshot: Snapshot) -> Iterator[Difference]:
-    """The differences by their keys, in the order of the mirror, then of the database; the first ones with values."""
+    """Yield the differences by key, in the order of the mirror, then of the database. The first ones include values."""
     found: dict[Checksum, Difference] = {}
     ours: dict[Checksum, Row] = {}
     for key, row in _known(mirror(), problems):
@@ -182,6 +183,6 @@ def _row_checksum(row: Row) -> Checksum:
 
 
 def _checksum(values: tuple[Canonical, ...]) -> Checksum:
-    """A checksum of values, in which null is not the empty text, and each one's length says where it ends."""
+    """Return a checksum of values. Length prefixes delimit values, and null differs from the empty text."""
     text = "".join("-" if value is None else f"{len(value)}={value}" for value in values)
     return hashlib.blake2b(text.encode(), digest_size=SIZE).digest()

@@ -1,4 +1,4 @@
-"""What a pipeline does to the rows of a table on purpose, as far as comparing goes."""
+"""Intended effects of a pipeline on the rows of a table, as far as the comparison is concerned."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ _NOT_COMPARED: Mapping[Treatment | None, str] = {"drop": "left out by the pipeli
 _SAME_TEXT = frozenset(
     {"text", "varchar", "name", "citext", "uuid", "json", "jsonb", "int2", "int4", "int8", "bool", "date"}
 )
-"""Types whose text is the same in the database and in what was hashed."""
+"""Types with identical text in the database and in the hashed value."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """How transforms let rows pass: columns by their names afterwards, None for those that do not come out as they are.
+    """Effect of transforms: each column's resulting name, or None if its value is changed or removed.
 
-    Without `keeps_rows`, rows may be left out.
+    Without `keeps_rows`, rows may be filtered out.
     """
 
     names: Mapping[str, str | None] = field(default_factory=dict)
     keeps_rows: bool = True
 
     def name(self, column: str) -> str | None:
-        """What a column is called afterwards; one that was never seen has its own name."""
+        """Return the resulting name of a column. An unknown column keeps its name."""
         return self.names.get(column, column)
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What becomes of a column, by its name, of a text of one that is hashed, and of rows on their way."""
+    """Expected effects: treatment by column name, hash function for texts, and passage of rows."""
 
     treatment: Callable[[str], Treatment | None]
     hashed: Callable[[str], str]
     passage: Passage = Passage()
 
     def reason_against(self, column: SourceColumn) -> str:
-        """Why a column is not compared; nothing if it is."""
+        """Return why a column is not compared; empty if it is compared."""
         if column.is_generated:
             return "generated, which PostgreSQL does not send"
         treatment = self.treatment(column.name)
@@ -55,7 +55,7 @@ class Guard:
         return "" if is_comparable(column) else column.type
 
     def stored_name(self, column: SourceColumn) -> str:
-        """What a column that is compared is called in the lake."""
+        """Return the lake's name of a compared column."""
         own = lake_name(column.name)
         return self.passage.name(own) or own
 

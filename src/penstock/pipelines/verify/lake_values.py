@@ -1,4 +1,4 @@
-"""Values of the lake's columns as Python has them; days and moments as text, since Python's calendar ends at 9999."""
+"""Lake values as Python values. Dates and timestamps become text, because Python's calendar ends in 9999."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.pipelines.verify.calendar import day_text, moment_text
 
 
 def plain_values(column: pa.Array) -> list[Any]:
-    """The values of a column."""
+    """Return the values of a column."""
     items = _items(column.type)
     if pa.types.is_timestamp(items):
         micros = column.cast(_of(column.type, pa.timestamp("us", items.tz)), safe=False)
@@ -22,12 +22,12 @@ def plain_values(column: pa.Array) -> list[Any]:
 
 
 def _items(kind: pa.DataType) -> pa.DataType:
-    """The type of what lists, and lists in them, are made of."""
+    """Return the item type of a list type; nested lists are unwrapped."""
     return _items(kind.value_type) if _is_list(kind) else kind
 
 
 def _of(kind: pa.DataType, items: pa.DataType) -> pa.DataType:
-    """The same lists, made of something else."""
+    """Return the list type with a different item type."""
     if not _is_list(kind):
         return items
     make = pa.large_list if pa.types.is_large_list(kind) else pa.list_

@@ -1,4 +1,4 @@
-"""What is compared of a table, and its rows on both sides, in the one form in which they can be compared."""
+"""Compared columns of a table, and its rows on both sides in a canonical form."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SNAPSHOT_ROW = "r"
 
 
 class Row(NamedTuple):
-    """One row: its key, all its values, and whether it changed after the moment at which the database is held.
+    """Row with its key, all values, and whether it changed after the database's snapshot.
 
-    A row with a position beyond the end of the server's log is from another server, or from before a restore.
+    A position beyond the end of the server's log means a different server, or a time before a restore.
     """
 
     key: Key
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """What is compared of a table: the columns, of which the first ones are the key, and which of them are hashed."""
+    """Compared columns of a table: key columns first, with the expected effects of the pipeline."""
 
     table: TableName
     keys: tuple[str, ...]
@@ -49,11 +49,11 @@ class Side:
 
     @property
     def key_alone(self) -> Side:
-        """The same, of which only the key is compared."""
+        """Return a copy that compares only the key."""
         return replace(self, columns=self.columns[: len(self.keys)])
 
     def as_stored(self, mirror: Table) -> Side:
-        """The same without columns that the mirror has in another form than the known one."""
+        """Return a copy without columns that the mirror stores in an unexpected form."""
         schema = mirror.schema()
         other = tuple(
             column
@@ -65,19 +65,19 @@ class Side:
         return replace(self, columns=compared, not_compared=self.not_compared + told)
 
     def places(self, column: SourceColumn, schema: pa.Schema) -> list[str]:
-        """Where the mirror has values of a column: under its name, or apart, for types that it had at other times."""
+        """Return the mirror's columns for a source column: its own name, and names set apart for former types."""
         own = folded(self.guard.stored_name(column))
         others = {folded(self.guard.stored_name(each)) for each in self.columns} - {own}
         return [name for name in schema.names if own in _folded_names(name) and folded(name) not in others]
 
     def theirs(self, column: SourceColumn, text: str | None) -> Canonical:
-        """A value of the database, as the mirror ought to have it."""
+        """Return a database value as expected in the mirror."""
         if text is not None and self.guard.treatment(column.name) == "hash":
             return self.guard.hashed(text)
         return from_database(column, text)
 
     def ours(self, column: SourceColumn, found: Any, outside: Any) -> Canonical:  # noqa: ANN401 - whatever the lake has
-        """A value of the mirror; what its type has no room for stands outside."""
+        """Return a mirror value. Values outside the range of the column's type come from `outside`."""
         if self.guard.treatment(column.name) == "hash":
             return str(found) if found is not None else None
         stated = {folded(name): text for name, text in dict(outside or ()).items()}
@@ -85,12 +85,12 @@ class Side:
 
 
 def _folded_names(stored: str) -> set[str]:
-    """What a column of the mirror may be called in the database, where its case may have changed since."""
+    """Return the possible database names of a mirror's column, whose case may have changed."""
     return {folded(stored), folded(base_name(stored))}
 
 
 def side_of(snapshot: Snapshot, table: TableName, guard: Guard = OPEN) -> Side:
-    """What can be compared of a table."""
+    """Return the comparable columns of a table."""
     columns, keys = snapshot.columns(table), snapshot.keys(table)
     if not keys:
         raise DatabaseUnfit(f"{table} has no primary key", hint="rows without a key cannot be told apart")
@@ -107,14 +107,14 @@ def side_of(snapshot: Snapshot, table: TableName, guard: Guard = OPEN) -> Side:
 
 
 def source_rows(snapshot: Snapshot, side: Side) -> Iterator[Row]:
-    """The rows of the database."""
+    """Yield the rows of the database."""
     for row in snapshot.rows(side.table, side.columns):
         values = tuple(side.theirs(column, text) for column, text in zip(side.columns, row, strict=True))
         yield Row(values[: len(side.keys)], values)
 
 
 def mirror_rows(mirror: Table, side: Side, moment: Moment, end: int) -> Iterator[Row]:
-    """The rows of the mirror; deleted ones that stay are left out. `end` is that of the log, read after the mirror."""
+    """Yield the rows of the mirror, without soft-deleted rows. `end` is the log's end, read after the mirror."""
     schema = mirror.schema()
     if _CDC not in schema.names:
         raise UsageError(f"table {mirror.name} has no column {_CDC}", hint="name a mirror of the database's changes")
@@ -140,7 +140,7 @@ def _batches(mirror: Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _first(batch: pa.RecordBatch, places: Sequence[str]) -> list[Any]:
-    """The values of a column, each from the first place that has one."""
+    """Return the values of a column, each from the first place with a value."""
     if not places:
         return [None] * batch.num_rows
     found = zip(*(plain_values(batch.column(place)) for place in places), strict=True)
@@ -148,7 +148,7 @@ def _first(batch: pa.RecordBatch, places: Sequence[str]) -> list[Any]:
 
 
 def _described(batch: pa.RecordBatch, name: str) -> list[Any]:
-    """One field of what is told of each row's last change."""
+    """Return one field of each row's change metadata."""
     column = batch.column(_CDC)
     if column.type.get_field_index(name) < 0:
         return [None] * batch.num_rows
@@ -156,11 +156,11 @@ def _described(batch: pa.RecordBatch, name: str) -> list[Any]:
 
 
 def _later(batch: pa.RecordBatch, moment: Moment) -> list[bool]:
-    """Which rows changed after the moment."""
+    """Return whether each row changed after the snapshot."""
     told = zip(*(_described(batch, name) for name in ("lsn", "tx", "op")), strict=True)
     return [not moment.sees(lsn or 0, _transaction(tx, op)) for lsn, tx, op in told]
 
 
 def _transaction(told: str | None, op: str | None) -> int | None:
-    """Who changed a row; for one from a snapshot that is not told, only who took the snapshot."""
+    """Return the transaction of a row's last change, or None for snapshot rows, which carry the id of the snapshot."""
     return int(told) if told and told.isdecimal() and op != _SNAPSHOT_ROW else None

@@ -1,6 +1,7 @@
-"""One form for values of the database and of the lake, in which those that mean the same are the same.
+"""Canonical text of database and lake values: values with equal meaning have equal text.
 
-The database gives text, the lake Python's values. Types that have no such form are not compared, and are told.
+The database provides text, the lake provides Python values. Types without a canonical form are reported as not
+compared.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _SPAN = re.compile(r"P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?
 
 
 def _number(value: object) -> str:
-    """Every digit, without zeros behind the last one that counts."""
+    """Format all digits of a number, without trailing zeros."""
     number = Decimal(str(value))
     if not number.is_finite() or not number:
         return "0" if not number else str(number)
@@ -33,18 +34,18 @@ def _number(value: object) -> str:
 
 
 def _padded(value: object) -> str:
-    """Text of a fixed length, whose blanks at the end mean nothing."""
+    """Strip trailing blanks, which are insignificant in texts of fixed length."""
     return str(value).rstrip(" ")
 
 
 def _moment(value: object) -> str:
-    """A time in UTC if it has a zone, to the microsecond; what no calendar has stays as it is."""
+    """Format a timestamp to the microsecond, in UTC if it has a zone. Values outside any calendar stay unchanged."""
     micros = moment_of(str(value))
     return str(value) if micros is None else moment_text(micros)
 
 
 def _span(value: object) -> str:
-    """Months, days and seconds, which alone tell intervals apart: a month has no certain length, nor has a day."""
+    """Format an interval as months, days and seconds. Months and days have no fixed length in smaller units."""
     found = _SPAN.fullmatch(str(value))
     if not found:
         return str(value)
@@ -53,7 +54,7 @@ def _span(value: object) -> str:
 
 
 def _network(value: object) -> str:
-    """An address with the length of its network, which may be left out where it is the whole address."""
+    """Format an address with its prefix length, which is optional for a full-length prefix."""
     return ipaddress.ip_interface(str(value)).with_prefixlen
 
 
@@ -62,7 +63,7 @@ def _pairs(value: object) -> str:
 
 
 def _bits(value: object) -> str:
-    """The digits from the first 1 on; the lake has bytes, the last ones first, or a truth for a single bit."""
+    """Format bits without leading zeros. The lake stores little-endian bytes, or a boolean for a single bit."""
     if isinstance(value, bytes):
         number = int.from_bytes(value, "little")
     else:
@@ -107,32 +108,32 @@ _ONLY_TEXT = frozenset({"interval", "hstore"})
 
 
 def is_comparable(column: SourceColumn) -> bool:
-    """Whether values of a column have a form in which they can be compared."""
+    """Whether values of a column have a canonical form."""
     if column.is_array and column.type in _NOT_IN_ARRAYS:
         return False
     return column.is_enum or column.type in _FORMS
 
 
 def is_stored_as_usual(column: SourceColumn, kind: pa.DataType) -> bool:
-    """Whether the lake has values of a column in the form that is known; settings of a connector may choose another."""
+    """Whether the lake stores a column in the expected form. Connector settings may choose a different one."""
     return column.type not in _ONLY_TEXT or bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def from_database(column: SourceColumn, text: str | None) -> Canonical:
-    """A value as the database shows it."""
+    """Return the canonical form of a database value."""
     if text is None:
         return None
     return _formed(column, json.loads(text, parse_float=Decimal) if column.is_array else text)
 
 
 def from_lake(column: SourceColumn, value: object, outside: str | None) -> Canonical:
-    """A value as the lake has it; `outside` is what it was where the lake's type has no room for it."""
+    """Return the canonical form of a lake value. `outside` is the original text of an out-of-range value."""
     if value is None:
         return outside
     try:
         return _formed(column, value)
     except (ValueError, TypeError, ArithmeticError):
-        # No value of the column's type: it is from a time when the column had another, or it is wrong.
+        # Not a value of the column's current type: written under a former type, or wrong.
         return str(value)
 
 
