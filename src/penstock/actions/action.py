@@ -1,4 +1,4 @@
-"""The seam for actions: what is done with every event that passed the filters and transformers."""
+"""Interface of actions. An action handles every event left after filters and transformers."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from penstock.events.envelope import EventEnvelope
 
 
 class Action(ABC):
-    """One action of one pipeline.
+    """Action of one pipeline.
 
     `create` is called once, before the first event. `act` is called for one event at a time, or on several threads at
-    once where the pipeline's `concurrency` is more than 1, never for two events of one key at once. `close` is called
-    once, after the last `act` has returned or the time limit for that is over.
+    once if the pipeline's `concurrency` is more than 1. With `ordering: key` (the default), two events with equal keys
+    never run at once. `close` is called once, after the last `act` has returned or its time limit has expired.
 
     An error from `act` fails the event, not the pipeline. The event is retried up to `retry_count` times, and each
-    attempt gets the event as it was read. With `retry_on: transient` only errors that may pass are retried. An event
-    that still fails is handled as `failure_mode` says.
+    attempt gets the event as read. With `retry_on: transient`, only transient errors are retried. `failure_mode`
+    applies to an event that still fails: CONTINUE stores the event and proceeds, THROW ends the pipeline.
 
-    A class without this base serves as well, if it has `create`, `act` and `close`.
+    Deriving from this class is optional: any class with `create` and `act` works. `close` may be missing.
     """
 
     Config: ClassVar[type[BaseModel] | None] = None
-    """What `config` must be, if a model is given: mistakes are then told with their line, before anything runs."""
+    """Model of `config`, or None. With a model, mistakes are reported with their line before anything runs."""
 
     @classmethod
     @abstractmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """The action for this `config`, which fits `Config` where there is one."""
+        """Create the action from `config`, which has been checked against `Config`, if defined."""
 
     @abstractmethod
     def act(self, event: EventEnvelope) -> object:
-        """Do it. None or True: the event is done. False: it is done when `ctx.event_source.ack(event)` says so."""
+        """Handle one event. None or True: the event is done. False: done after `ctx.event_source.ack(event)`."""
 
-    def close(self) -> None:  # noqa: B027 - most actions hold nothing
-        """Let go of what `create` took; an error here is logged."""
+    def close(self) -> None:  # noqa: B027 - most actions hold no resources
+        """Release the resources acquired by `create`. An error here is logged."""

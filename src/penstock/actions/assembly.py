@@ -1,4 +1,4 @@
-"""From a pipeline's spec to what its events go through."""
+"""Assembly of a pipeline's parts from its spec."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.schemas import AvroCodec, connect_registry
 
 @dataclass(frozen=True)
 class Mode:
-    """What of a run is unusual: it ends after `limit` events, takes `events` from a file, or tells what it would do."""
+    """Special modes of a run: stop after `limit` events, read `events` from a file, or preview without acting."""
 
     limit: int | None = None
     events: Path | None = None
@@ -35,7 +35,7 @@ class Mode:
 
 
 def assemble(spec: PipelineSpec, clients: Clients, ctx: PipelineContext, mode: Mode) -> Stages:
-    """Make every part of a pipeline; what an action or a transformer raises while it is made ends the pipeline."""
+    """Create every part of a pipeline. An error while an action or a transformer is created ends the pipeline."""
     has_filter = spec.filter is not None or spec.filters
     wanted: Filter = compile_filter(spec.filter, spec.filters, ctx=ctx) if has_filter else Everything()
     codec = AvroCodec(connect_registry(clients.others))
@@ -59,7 +59,7 @@ def _action(spec: PipelineSpec, ctx: PipelineContext, mode: Mode) -> Any:  # noq
 
 
 def _failed_events(spec: PipelineSpec, clients: Clients, mode: Mode) -> FailedEvents:
-    """Lines of a file that fail again are kept in the file alone: their messages are in the topic already."""
+    """Lines of an events file that fail again are stored in the file only: Kafka already has their messages."""
     directory = spec.options.failed_events_dir or clients.others.data / "actions"
     topic = spec.dead_letters if mode.events is None else None
     return FailedEvents(spec.name, directory / spec.directory, topic, clients.others)
@@ -73,5 +73,5 @@ def _made(kind: Kind, plugin: Plugin, ctx: PipelineContext) -> Any:  # noqa: ANN
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise ActionFailed(f"{kind.name} {plugin.type}: config: {wrong}", hint="see what it takes") from error
-    except Exception as error:  # a user's class may raise anything, and the pipeline's end says what
+    except Exception as error:  # a user's class may raise anything; the error ends the pipeline
         raise ActionFailed(f"{kind.name} {plugin.type} cannot be made: {told(error)[1]}") from error

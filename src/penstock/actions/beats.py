@@ -1,4 +1,4 @@
-"""Heartbeats of the pipelines of this process, every two seconds, on the topic that the console reads."""
+"""Heartbeats of this process's pipelines, sent to `penstock.heartbeats` every two seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class Beats:
-    """Tells one cluster how pipelines are, on a thread of its own: a cluster that is away holds up nothing else."""
+    """Heartbeat sender for one cluster, on its own thread: an unreachable cluster blocks nothing else."""
 
     def __init__(self, readings: Readings, settings: Settings) -> None:
         self._readings = readings
@@ -33,7 +33,7 @@ class Beats:
         self._thread.start()
 
     def close(self) -> None:
-        """Tell once more how everything ended, unless the cluster takes too long."""
+        """Send a final heartbeat with the end of each pipeline. Give up after 5 s."""
         self._closing.set()
         self._thread.join(_LAST_SECONDS)
 
@@ -62,7 +62,7 @@ class Beats:
 
 
 def beats_of(charges: Iterable[Charge]) -> list[Beats]:
-    """The heartbeats of pipelines, each told to the cluster that it reads from."""
+    """Return the heartbeat senders, one per cluster. Each pipeline reports to the cluster of its source."""
     by_cluster: dict[tuple[str, str], list[Charge]] = {}
     for charge in charges:
         by_cluster.setdefault((charge.settings.bootstrap, str(charge.settings.kafka)), []).append(charge)

@@ -1,4 +1,4 @@
-"""An event's content as plain values, whichever class the event is of."""
+"""Content of an event as plain values, for every event class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.events.fields import Fields
 
 
 def body_of(event: EventEnvelope) -> dict[str, Any]:
-    """The content to look at, not to change; JSON inside of Avro is still bytes."""
+    """Return the content, for reading only. JSON embedded in Avro is still bytes."""
     content: Any = event.event
     if isinstance(content, Fields):
         return content.data

@@ -1,4 +1,4 @@
-"""What there is to choose from: the actions, transformers and filters that a `type:` may name."""
+"""Catalogue of the actions, transformers and filters available for `type:`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUILT_IN = "built in"
 
 
 class Offer(NamedTuple):
-    """A type that can be named, where it comes from, and what it does; or why it cannot be used."""
+    """Available type with its source and summary. For an unusable type, the summary is the reason."""
 
     kind: str
     name: str
@@ -33,7 +33,7 @@ class Key(NamedTuple):
 
 
 def offers() -> Iterator[Offer]:
-    """Everything built in and installed; names with underscores in front are for old files only."""
+    """Yield all built-in and installed types. Names with a leading underscore, kept for old files, are skipped."""
     for kind in (ACTIONS, TRANSFORMERS, FILTERS):
         for name in (name for name in kind.builtin if not name.startswith("_")):
             yield Offer(kind.name, name, BUILT_IN, _summary(kind, name))
@@ -44,7 +44,7 @@ def offers() -> Iterator[Offer]:
 
 
 def keys_of(type_name: str) -> list[Key]:
-    """The keys that an action, a transformer or a class of the user's own takes; none where it does not say."""
+    """Return the config keys of a built-in type or an action class. Return an empty list without a `Config` model."""
     kind = next((kind for kind in (ACTIONS, TRANSFORMERS) if type_name in kind.builtin), ACTIONS)
     model = getattr(find_class(kind, type_name), "Config", None)
     if not (inspect.isclass(model) and issubclass(model, BaseModel)):

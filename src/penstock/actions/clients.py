@@ -1,4 +1,4 @@
-"""From a pipeline's `connection:` to the settings of its consumer, and of the other clients beside it."""
+"""Settings of a pipeline's consumer and other clients, derived from its `connection:`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from penstock.kafka.java_stores import without_java_stores
 from penstock.kafka.start import Fallback
 
 _OURS = ("enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms")
-"""What DataHub's files may set and `commit:` decides here: offsets are committed only past what is done."""
+"""Properties ignored in DataHub's files: `commit:` decides, and offsets are committed only past finished events."""
 
 _CONSUMER = {"session.timeout.ms": 10_000, "topic.metadata.refresh.interval.ms": 10_000}
-"""How long the partitions of a member that died stay unread, which is DataHub's, and new topics unseen."""
+"""A dead member's partitions stay unread for up to 10 s (DataHub's value), and new topics unseen for up to 10 s."""
 
 _OF_EVERY_CLIENT = (
     *("bootstrap.", "security.", "ssl.", "sasl.", "socket.", "client.", "broker."),
@@ -29,9 +29,9 @@ _EARLIEST = ("earliest", "smallest", "beginning")
 
 
 class Clients(NamedTuple):
-    """The settings of the consumer and those of other clients, the group, and where a group without a place begins.
+    """Settings of the consumer and of other clients, the group, and the start position of a group without offsets.
 
-    `group_waits` is for how many seconds the group waits for a member to give partitions up, then goes on without it.
+    `group_waits`: seconds that the group waits for a member to give up partitions before continuing without the member.
     """
 
     consumer: Settings
@@ -42,7 +42,7 @@ class Clients(NamedTuple):
 
 
 def clients_of(spec: PipelineSpec, base: Settings) -> Clients:
-    """What the spec's connection asks for, on top of the environment's properties and the base's settings."""
+    """Return the client settings. The connection overrides the environment, and the environment overrides `base`."""
     connection = spec.source.config.connection
     given = {**consumer_properties(os.environ), **without_java_stores(dict(connection.consumer_config))}
     group = str(given.pop("group.id", spec.name))
@@ -69,7 +69,7 @@ def _shared(passed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resolved(passed: dict[str, Any]) -> dict[str, Any]:
-    """`oauth_cb: module:function` as the function that gives tokens."""
+    """Replace `oauth_cb: module:function` with the function, which returns tokens."""
     place = passed.get("oauth_cb")
     return {**passed, "oauth_cb": _function(place)} if isinstance(place, str) else passed
 

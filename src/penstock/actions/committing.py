@@ -1,4 +1,4 @@
-"""When a pipeline tells the broker how far it has come."""
+"""Offset commits of a pipeline."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ _log = logging.getLogger(__name__)
 
 
 class Commits:
-    """Commits what the tracker says is done, as the source's `commit:` asks.
+    """Commits the offsets of finished events, as configured by the source's `commit:`.
 
-    | commit   | the broker is told                        | waited for     | a kill -9 repeats, of what was done |
-    |----------|-------------------------------------------|----------------|-------------------------------------|
-    | sync     | after `commit_every` (100) events, or 1 s | its answer     | at most `commit_every` events       |
-    | async    | after `commit_every` (500) events, or 1 s | the one before | at most twice `commit_every` events |
-    | interval | every `commit_interval` (5) seconds       | the one before | what was done in two intervals      |
+    | commit   | a commit is sent                          | waits for           | kill -9 repeats finished events |
+    |----------|-------------------------------------------|---------------------|---------------------------------|
+    | sync     | after `commit_every` (100) events, or 1 s | the broker's answer | at most `commit_every`          |
+    | async    | after `commit_every` (500) events, or 1 s | the previous commit | at most twice `commit_every`    |
+    | interval | every `commit_interval` (5) seconds       | the previous commit | events of two intervals         |
+
+    With `sync`, processing continues only after the broker has accepted a commit or the partitions are gone.
     """
 
     def __init__(self, source: KafkaSource, reader: Reader, tracker: Tracker, halt: Halt) -> None:
@@ -37,9 +39,9 @@ class Commits:
         self._last = monotonic()
 
     def commit_if_due(self) -> None:
-        """Commit, if enough was done or enough time has passed since the last time.
+        """Commit if enough events are done or enough time has passed since the last commit.
 
-        With the time goes also what the broker refused before, though nothing was done since.
+        The timer also resends offsets that the broker refused earlier, even if no event was finished since.
         """
         if self._tracker.finished >= self._every or monotonic() - self._last >= self._seconds:
             self._commit()
@@ -51,7 +53,7 @@ class Commits:
             taken = self._try()
 
     def _try(self) -> bool:
-        """Whether the broker was told; with `sync` nothing more is done until it was, or the partitions are gone."""
+        """Commit once. Return False after a transient error."""
         try:
             self._reader.commit(self._tracker.offsets(), wait=self._how == "sync")
         except Transient as error:

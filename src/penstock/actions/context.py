@@ -1,4 +1,4 @@
-"""What an action or a transformer may know of the pipeline that it is part of."""
+"""Context of an action or a transformer: its pipeline, source and settings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock.events.envelope import EventEnvelope
 
 
 class EventSource(Protocol):
-    """Where the events of a pipeline come from."""
+    """Source of a pipeline's events."""
 
     def ack(self, event: EventEnvelope, processed: bool = True) -> None:
-        """An event that `act` answered with False is done; on any thread, in any order, also twice.
+        """Mark an event as done after `act` returned False. Callable on any thread, in any order, and repeatedly.
 
-        Its offset is committed when all events before it in its partition are done as well. With `processed=False`
+        The offset is committed after all earlier events of the partition are done as well. With `processed=False`,
         nothing happens.
         """
         ...
@@ -25,15 +25,15 @@ class EventSource(Protocol):
 
 @dataclass(frozen=True)
 class PipelineContext:
-    """The pipeline's name, its source, and the settings of clients for the cluster and registry that it reads from."""
+    """Name and source of the pipeline, and client settings for the source's cluster and registry."""
 
     pipeline_name: str
     event_source: EventSource
     settings: Settings
     connect_graph: Callable[[], Any] | None = field(default=None, repr=False)
-    """Connects to DataHub's server; None where the file has no `datahub:` section."""
+    """Connects to DataHub's server; None if the file has no `datahub:` section."""
 
     @cached_property
-    def graph(self) -> Any:  # noqa: ANN401 - a class of DataHub's
-        """DataHub's own client, connected when first used; None without its package or a `datahub:` section."""
+    def graph(self) -> Any:  # noqa: ANN401 - a DataHub class
+        """DataHub's own client, connected on first use; None without DataHub's package or a `datahub:` section."""
         return None if self.connect_graph is None else self.connect_graph()

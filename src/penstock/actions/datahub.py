@@ -1,8 +1,8 @@
-"""Bridge to DataHub's package: actions, transformers and filters that derive from its bases get its own classes.
+"""Bridge to DataHub's package: plugins derived from DataHub's base classes get DataHub's event classes.
 
 Code written for DataHub asks `isinstance(event.event, EntityChangeEvent)`, sets fields and copies envelopes with
 `dataclasses.replace`. Events are converted for such plugins only; everything else works on Penstock's cheaper views.
-DataHub's modules are imported here alone, and only if a plugin has imported them already or a file asks for its client.
+DataHub's modules are imported only here, and only if a plugin has imported them already or a file asks for its client.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _MAX_REASON = 300
 
 
 def is_datahub(plugin: Any) -> bool:  # noqa: ANN401 - any class with a plugin's methods
-    """Whether a class derives from one of DataHub's, whose package is installed then."""
+    """Return whether a class derives from a class of DataHub's package, which is then installed."""
     return any(base.__module__.partition(".")[0] == _PACKAGE for base in getattr(plugin, "__mro__", ()))
 
 
 def create_plugin(plugin: Any, config: dict[str, Any], ctx: PipelineContext) -> Any:  # noqa: ANN401 - as above
-    """Create an action, a transformer or a filter; one of DataHub's is wrapped so that it gets DataHub's classes."""
+    """Create an action, a transformer or a filter. Plugins for DataHub are wrapped and get DataHub's classes."""
     if not is_datahub(plugin):
         return plugin.create(config, ctx)
     return DatahubPlugin(plugin.create(config, _datahub_context(ctx)))
 
 
 class DatahubPlugin:
-    """Calls an action, a transformer or a filter of DataHub's with events of DataHub's classes."""
+    """Wrapper that calls a DataHub action, transformer or filter with events of DataHub's classes."""
 
     def __init__(self, plugin: Any) -> None:  # noqa: ANN401 - as above
         self._plugin = plugin
@@ -46,7 +46,7 @@ class DatahubPlugin:
         return self._plugin.act(to_datahub(event))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope | None:
-        """Return the transformed event around DataHub's content, which the next step gets unconverted."""
+        """Return the transformed event around DataHub's content. The next step gets the content unconverted."""
         changed = self._plugin.transform(to_datahub(event))
         if changed is None:
             return None
@@ -67,7 +67,7 @@ class DatahubPlugin:
 
 
 def to_datahub(event: EventEnvelope) -> Any:  # noqa: ANN401 - a class of DataHub's
-    """Return the event as DataHub's own envelope; RecordInvalid if its content does not fit DataHub's class."""
+    """Return the event as DataHub's own envelope. Raise RecordInvalid if the content does not fit DataHub's class."""
     envelope = import_module("datahub_actions.event.event_envelope").EventEnvelope
     content: Any = event.event
     if isinstance(content, Fields):
@@ -76,11 +76,11 @@ def to_datahub(event: EventEnvelope) -> Any:  # noqa: ANN401 - a class of DataHu
 
 
 def _content(event_type: str, fields: Fields) -> Any:  # noqa: ANN401 - as above
-    """Return the content as the class that DataHub registers for its type; types without a class stay as they are."""
+    """Return the content as the class registered by DataHub for its type, or unchanged if no class is registered."""
     registry = import_module("datahub_actions.event.event_registry")
     event_class = registry.event_registry.mapping.get(event_type)
     try:
-        if event_type == METADATA_CHANGE_LOG:  # not by JSON, which cannot hold the bytes in it
+        if event_type == METADATA_CHANGE_LOG:  # not through JSON, which cannot hold the bytes inside
             log = registry.MetadataChangeLogClass.from_obj(fields.data)
             return registry.MetadataChangeLogEvent.from_class(log)
         return fields if event_class is None else event_class.from_json(fields.as_json())
@@ -91,7 +91,7 @@ def _content(event_type: str, fields: Fields) -> Any:  # noqa: ANN401 - as above
 
 
 def _datahub_context(ctx: PipelineContext) -> Any:  # noqa: ANN401 - as above
-    """Return DataHub's context of the same pipeline, with Penstock's settings as one attribute more."""
+    """Return DataHub's context for the pipeline, with Penstock's settings as an additional attribute."""
     context = import_module("datahub_actions.pipeline.pipeline_context").PipelineContext
     made = context(ctx.pipeline_name, ctx.graph, ctx.event_source)
     made.settings = ctx.settings
@@ -99,7 +99,7 @@ def _datahub_context(ctx: PipelineContext) -> Any:  # noqa: ANN401 - as above
 
 
 def connect_graph(config: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as above
-    """Return DataHub's client for its server, connected as the `datahub:` section says; None without its package."""
+    """Return a client for DataHub's server, configured by the `datahub:` section; None without DataHub's package."""
     if find_spec(_PACKAGE) is None:
         return None
     client = import_module("datahub.ingestion.graph.client")

@@ -1,6 +1,6 @@
-"""From a message to an event: Avro by its schema id, PlatformEvents unpacked, anything else as it is.
+"""Decoder of messages into events: Avro by schema id, PlatformEvents unpacked, other messages as generic events.
 
-What cannot match the pipeline's filter is not decoded further than it takes to know that.
+A message that cannot match the pipeline's filter is decoded only until the mismatch is certain.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _object = msgspec.json.Decoder(type=dict[str, Any])
 
 
 class EventDecoder:
-    """Makes events of the messages of a pipeline's topics.
+    """Decoder for the messages of a pipeline's topics.
 
-    `routes` says what each topic holds: `mcl` and `mcl_timeseries` MetadataChangeLogs, `pe` PlatformEvents, and any
-    other name is the type of generic events.
+    `routes` maps each topic to its content: `mcl` and `mcl_timeseries` for MetadataChangeLogs, `pe` for PlatformEvents,
+    and any other name for generic events of that type.
     """
 
     def __init__(self, routes: Mapping[str, str], codec: AvroCodec, wanted: Filter) -> None:
@@ -41,14 +41,14 @@ class EventDecoder:
         self._named = {topic: _TYPES.get(route, route) for topic, route in routes.items()}
 
     def decode(self, record: ConsumerRecord) -> EventEnvelope | None:
-        """The event of a message; None if the filter cannot match it, or if it is a tombstone that stands for none.
+        """Return the event of a message. Return None if the filter cannot match, or for a tombstone without an event.
 
-        RecordUndecodable and SchemaNotFound say that the message is at fault, RegistryUnavailable that the registry is.
+        RecordUndecodable and SchemaNotFound report a bad message, RegistryUnavailable reports an unreachable registry.
         """
         return self._by_topic[record.topic](record)
 
     def type_of(self, record: ConsumerRecord) -> str:
-        """The type that a message's route stands for, for messages that cannot be decoded."""
+        """Return the event type of the message's route, for messages that cannot be decoded."""
         return self._named[record.topic]
 
     def _route(self, route: str) -> Decode:
@@ -97,7 +97,7 @@ class EventDecoder:
         return decode
 
     def _names(self, event_type: str) -> bool:
-        """Whether the filter names a type; like DataHub, PlatformEvents of unknown kinds are dropped otherwise."""
+        """Whether the filter names the type. As in DataHub, PlatformEvents of unknown kinds are dropped otherwise."""
         return self._types is not None and event_type in self._types
 
     def _wants(self, event_type: str, data: bytes) -> bool:

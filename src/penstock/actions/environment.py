@@ -1,4 +1,4 @@
-"""Kafka's properties in the environment, as DataHub reads them: `KAFKA_PROPERTIES_SSL_CIPHER_SUITES` and so on."""
+"""Kafka properties from the environment, as in DataHub: `KAFKA_PROPERTIES_SSL_CIPHER_SUITES` and so on."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _JAVA_ONLY = frozenset(
         *("partition.assignment.strategy", "group.id"),
     }
 )
-"""DataHub's Helm charts pass these to its Java services and to its actions alike; the actions leave them out."""
+"""Properties of Java clients, left out here: DataHub's Helm charts pass them to Java services and actions alike."""
 
 
 def consumer_properties(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return librdkafka's properties in an environment, without empty ones and those of Java clients."""
+    """Return the librdkafka properties in an environment, without empty values and properties of Java clients."""
     if environment.get(_SWITCH, "true").lower() == "false":
         return {}
     given = {_property(name): value for name, value in environment.items() if name.startswith(_PREFIX) and value}

@@ -1,4 +1,4 @@
-"""The source as actions see it: where they acknowledge events that they had put off."""
+"""Event source as seen by actions: accepts deferred acknowledgements."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from penstock.events.record import Offset, Origin, Partition, TopicName
 
 
 class TrackedSource:
-    """Takes acknowledgements in any order; each counts once, and only while its partition is this process's."""
+    """Accepts acknowledgements in any order. Each counts once, and only while this process owns the partition."""
 
     def __init__(self, tracker: Tracker, tally: Tally) -> None:
         self._tracker = tracker
         self._tally = tally
 
     def ack(self, event: EventEnvelope, processed: bool = True) -> None:
-        """An event that `act` answered with False is done."""
+        """Mark an event as done after `act` returned False."""
         if processed and self._tracker.acknowledge(_place_of(event)):
             self._tally.acknowledged(event.event_type)
 
 
 def _place_of(event: EventEnvelope) -> Origin:
-    """Where an event stands, by its `meta`."""
+    """Return the position of an event, from its `meta`."""
     try:
         place = event.meta["kafka"]
         return Origin(TopicName(place["topic"]), Partition(place["partition"]), Offset(place["offset"]))

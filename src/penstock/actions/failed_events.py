@@ -1,4 +1,4 @@
-"""Events that failed: kept in `failed_events.log` and in the dead-letter topic before their offsets are committed."""
+"""Failed events, stored in `failed_events.log` and the dead-letter topic before their offsets are committed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _LARGEST = "message.max.bytes"
 
 
 class FailedEvents:
-    """Keeps failed events of one pipeline: `write` and `send` return when they are safe, and raise if they are not.
+    """Store for a pipeline's failed events. `write` and `send` return after the event is safe, or raise.
 
-    The file has DataHub's line, `{"event_type", "event", "meta"}`, with `error`, `failed_at` and `origin` after it,
-    and `message` where the message could not be decoded. The topic has the message itself, with the reason in headers.
+    A line of the file is DataHub's `{"event_type", "event", "meta"}`, followed by `error`, `failed_at` and `origin`,
+    and by `message` if the message could not be decoded. The topic has the original message, with the reason in
+    headers.
     """
 
     def __init__(self, pipeline: str, directory: Path, topic: str | None, settings: Settings) -> None:
@@ -44,7 +45,7 @@ class FailedEvents:
         self._lock = Lock()
 
     def prepare(self) -> None:
-        """Make the directory, so that one that cannot be written to is found before the first event."""
+        """Create the directory and the file, so that an unwritable path is detected before the first event."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._append(b"" if _ends_whole(self.path) else b"\n")
@@ -53,7 +54,7 @@ class FailedEvents:
             raise ActionFailed(f"failed events cannot be kept in {self.path}: {error.strerror}", hint=hint) from error
 
     def write(self, record: ConsumerRecord, event: EventEnvelope | None, event_type: str, error: BaseException) -> None:
-        """Write one event to the file; `event` is None where the message could not be decoded."""
+        """Append one event to the file; `event` is None if the message could not be decoded."""
         try:
             self._append(_line_of(record, event, event_type, error, datetime.now(UTC)))
         except OSError as failure:
@@ -63,7 +64,7 @@ class FailedEvents:
             ) from error
 
     def send(self, record: ConsumerRecord, error: BaseException) -> None:
-        """Send one message to the topic, if there is one, and wait until the broker has it."""
+        """Send one message to the dead-letter topic, if configured, and wait for the broker's acknowledgement."""
         if self.topic is None:
             return
         code, message = told(error)
@@ -84,7 +85,7 @@ class FailedEvents:
             self._producer.close(timeout=5)
 
     def _append(self, line: bytes) -> None:
-        """In one write, so that lines of several processes stay whole; a full disk may take a part of one."""
+        """Append in one write to keep lines of several processes whole. A full disk may accept part of a line."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OURS_ONLY)
         try:
             while line:
@@ -93,7 +94,7 @@ class FailedEvents:
             os.close(handle)
 
     def _connected(self, topic: str) -> Producer:
-        """The producer, made for the first event that fails: most pipelines never need one."""
+        """Return the producer, created for the first failed event: most pipelines never need one."""
         with self._lock:
             if self._producer is None:
                 ensure_dead_letters(self._settings, topic)
@@ -109,7 +110,7 @@ class FailedEvents:
 
 
 def _ends_whole(path: Path) -> bool:
-    """Whether the next line begins on a line of its own: not after a write that was cut short."""
+    """Whether the file ends after a complete line. An interrupted write leaves an incomplete line."""
     try:
         with path.open("rb") as file:
             file.seek(-1, os.SEEK_END)
@@ -121,7 +122,7 @@ def _ends_whole(path: Path) -> bool:
 def _line_of(
     record: ConsumerRecord, event: EventEnvelope | None, event_type: str, error: BaseException, now: datetime
 ) -> bytes:
-    """The line of an event; one that nests too deeply to be written is kept as the message that it came in."""
+    """Return the line of an event. An event nested too deeply to encode is stored as its original message."""
     try:
         return _line(record, event, event_type, error, now)
     except RecursionError:

@@ -1,8 +1,8 @@
-"""The seam for filters: which events a pipeline is for.
+"""Interface of filters. A filter selects the events of a pipeline.
 
-`penstock.actions.filters.compile_filter(filter, filters, place)` makes one from a pipeline's `filter:` (a mapping or
-None) and `filters:` (a list of `{type, config}`); a ConfigError lists every mistake, at `place(key_path)`, where the
-key path begins with "filter" or "filters".
+`penstock.actions.filters.compile_filter(filter, filters, place)` builds a filter from a pipeline's `filter:` (a mapping
+or None) and `filters:` (a list of `{type, config}`). A ConfigError lists every mistake, located by `place(key_path)`,
+where the key path begins with "filter" or "filters".
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from penstock.events.envelope import EventEnvelope
 
 
 class Filter(Protocol):
-    """Decides on events; the same answer for the same event, on any thread, and nothing is changed by it.
+    """Event filter: deterministic, callable on any thread, without side effects.
 
     An error from `matches` fails the event.
     """
 
     def matches(self, event: EventEnvelope) -> bool:
-        """Whether the pipeline is for this event."""
+        """Return whether the pipeline accepts this event."""
         ...
 
     def event_types(self) -> AbstractSet[str] | None:
-        """The only types of events that can match; None where any may."""
+        """Return the only event types that can match, or None if any type can."""
         ...
 
     def may_match(self, event_type: str, data: bytes) -> bool:
-        """Whether an event of this type may match, going by the bytes of its message; False only if it cannot.
+        """Return whether an event of this type may match, judged by its message's bytes. False means: cannot match.
 
-        Asked before the bytes are decoded. They are Avro for MetadataChangeLogEvent_v1 (text fields stand in them as
-        UTF-8, enums do not) and JSON for the events out of PlatformEvent; for other types they may be either.
+        Called before decoding. The bytes are Avro for MetadataChangeLogEvent_v1 (text fields appear as UTF-8, enums do
+        not) and JSON for events from PlatformEvents; for any other type, the bytes may be either.
         """
         ...
 
 
 class Everything:
-    """The filter of a pipeline that has none."""
+    """Filter of a pipeline without filters."""
 
-    def matches(self, event: EventEnvelope) -> bool:  # noqa: ARG002 - the seam's signature
-        """It is for every event."""
+    def matches(self, event: EventEnvelope) -> bool:  # noqa: ARG002 - the interface's signature
+        """Accept every event."""
         return True
 
     def event_types(self) -> None:
-        """Of any type."""
+        """Return None: any type can match."""
 
     def may_match(self, event_type: str, data: bytes) -> bool:  # noqa: ARG002 - as above
-        """Whatever is in the message."""
+        """Accept every message."""
         return True

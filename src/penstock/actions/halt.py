@@ -1,4 +1,4 @@
-"""How a pipeline is told to end, and why."""
+"""Stop signal of a pipeline, with the reason."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from threading import Event, Lock
 
 
 class Halt:
-    """Set once by whoever wants the pipeline to end; the first `failure`, if any, is the reason.
+    """Stop signal. The first `failure`, if any, is the reason.
 
-    `is_set` is a plain attribute, since it is looked at for every event.
+    `is_set` is a plain attribute because it is read for every event.
     """
 
     def __init__(self) -> None:
@@ -18,16 +18,16 @@ class Halt:
         self._lock = Lock()
 
     def set(self) -> None:
-        """End in good order."""
+        """Request an orderly stop."""
         self.is_set = True
         self._event.set()
 
     def fail(self, error: BaseException) -> None:
-        """End because of this."""
+        """Request a stop because of an error."""
         with self._lock:
             self.failure = self.failure or error
         self.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end, but not longer than this; whether it has come."""
+        """Wait up to `seconds` for the stop signal. Return whether it is set."""
         return self._event.wait(seconds)

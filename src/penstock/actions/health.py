@@ -1,4 +1,4 @@
-"""`/healthz` and `/metrics` over HTTP."""
+"""HTTP server for `/healthz` and `/metrics`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SECONDS = 10
 
 
 def serve_health(readings: Readings, port: int, host: str) -> Callable[[], None]:
-    """Serve in threads of their own; the function that comes back ends that. PortInUse where another program has it."""
+    """Serve on background threads. Return the function that stops the server; raise PortInUse if the port is taken."""
     registry = CollectorRegistry()
     registry.register(ActionMetrics(readings))
     ProcessCollector(registry=registry)
@@ -56,14 +56,14 @@ def _refused(error: OSError, host: str, port: int) -> PenstockError:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers GET; what it reads is set by `serve_health`."""
+    """Handler of GET requests. `serve_health` sets its attributes."""
 
     readings: Readings
     registry: CollectorRegistry
     timeout = _SECONDS
 
     def do_GET(self) -> None:
-        """Answer a probe or Prometheus."""
+        """Answer a probe or a Prometheus scrape."""
         path = self.path.partition("?")[0]
         if path == "/healthz":
             status, body = health(list(self.readings()))
@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"GET /healthz or /metrics\n")
 
     def log_message(self, *_words: object) -> None:
-        """Probes come every few seconds, and are not worth a line each."""
+        """Log nothing: probes arrive every few seconds."""
 
     def _answer(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
         self.send_response(status)
@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def health(vitals: list[Vitals]) -> tuple[HTTPStatus, dict[str, Any]]:
-    """What a probe is told: 503 with the reasons as soon as one pipeline is dead or stuck."""
+    """Return the answer to a probe: 503 with the reasons as soon as one pipeline is dead or stuck."""
     troubles = {f"{each.pipeline}.{each.worker}": each.trouble for each in vitals if each.trouble is not None}
     stages = {f"{each.pipeline}.{each.worker}": each.stage for each in vitals}
     status = HTTPStatus.SERVICE_UNAVAILABLE if troubles else HTTPStatus.OK

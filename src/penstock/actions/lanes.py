@@ -1,4 +1,4 @@
-"""Doing several things at once, those of one lane in order."""
+"""Thread pool with lanes: lanes run concurrently, the tasks of a lane run in order."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Task = TypeVar("Task")
 
 
 class Lanes(Generic[Task]):
-    """Some threads that work on tasks: of one lane one at a time, in the order in which they were put.
+    """Thread pool. The tasks of one lane run one at a time, in the order of submission.
 
-    `work` must not raise. A task without a lane waits for nothing but a thread.
+    `work` must not raise. A task without a lane waits only for a free thread.
     """
 
     def __init__(self, threads: int, work: Callable[[Task], None]) -> None:
@@ -27,7 +27,7 @@ class Lanes(Generic[Task]):
             thread.start()
 
     def put(self, lane: Hashable | None, task: Task) -> None:
-        """Have a task done, after those of its lane that were put before."""
+        """Submit a task, to run after the earlier tasks of its lane."""
         if lane is not None:
             with self._lock:
                 before = self._waiting.get(lane)
@@ -38,7 +38,7 @@ class Lanes(Generic[Task]):
         self._ready.put((lane, task))
 
     def close(self) -> None:
-        """Let each thread end once nothing is left to do; nothing is waited for."""
+        """Stop each thread after the queued tasks, without waiting. Tasks waiting for their lane are dropped."""
         for _ in self._threads:
             self._ready.put(None)
 

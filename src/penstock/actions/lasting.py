@@ -1,4 +1,4 @@
-"""For how long something stays the same, as far as those know who look at it from time to time."""
+"""Timer for a polled value: how long the value has been unchanged."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class _Seen(NamedTuple):
 
 
 class Lasting:
-    """Remembers when a thing was first seen, so that what is looked at need not note the time of every change."""
+    """Timer of an unchanged value. The observed object need not record the time of every change."""
 
     def __init__(self) -> None:
         self._seen = _Seen(None, 0.0)
 
     def seconds(self, what: object) -> float:
-        """For how long this has been seen without anything else between; None is nothing, and lasts for no time."""
+        """Return for how many seconds this value has been seen without interruption; 0 for None."""
         now = monotonic()
         if what != self._seen.what:
             self._seen = _Seen(what, now)

@@ -1,4 +1,4 @@
-"""Events from a file of lines, such as `failed_events.log`, in the place of Kafka."""
+"""Event source for a file of lines, such as `failed_events.log`, in place of Kafka."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 
 class LinesReader:
-    """Gives the lines of a file out as records, those that are in it at the start; the offset is the line's number."""
+    """Reader of a file's lines as records, up to the file's size at the start. The offset is the line number."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -37,11 +37,11 @@ class LinesReader:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether all lines were given out."""
+        """Whether all lines have been read."""
         return self._file.closed or self._file.tell() >= self._end
 
-    def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:  # noqa: ARG002 - the seam's signature
-        """Give the next lines out."""
+    def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:  # noqa: ARG002 - the interface's signature
+        """Pass the next lines to `receive`."""
         records: list[ConsumerRecord] = []
         while len(records) < size and not self.is_exhausted:
             line = self._file.readline(MAX_LINE_BYTES)
@@ -51,10 +51,10 @@ class LinesReader:
         return receive(records)
 
     def commit(self, done: Offsets, *, wait: bool) -> None:
-        """A file is left as it is."""
+        """Do nothing: the file stays unchanged."""
 
     def standing(self) -> Standing:
-        """Nobody knows how many lines are left."""
+        """Return an empty position: the number of remaining lines is unknown."""
         return Standing()
 
     def close(self, done: Offsets) -> None:  # noqa: ARG002 - as above
@@ -66,38 +66,38 @@ class LinesReader:
 
 
 class LineSource:
-    """The source of events from a file, as actions see it: nothing is committed, so nothing waits for it."""
+    """Event source for actions that process a file. Nothing is committed, so acknowledgements are ignored."""
 
     def ack(self, event: EventEnvelope, processed: bool = True) -> None:
-        """Nothing: these events are done when `act` returns."""
+        """Do nothing: events from a file are done when `act` returns."""
 
 
 class PutsNothingOff:
-    """An action for events from a file: what it answers with False is done, since no offset has to be held back."""
+    """Wrapper of an action for events from a file. False counts as done, since no offset has to be held back."""
 
     def __init__(self, action: Any) -> None:  # noqa: ANN401 - any class with the methods
         self._action = action
 
     def act(self, event: EventEnvelope) -> object:
-        """What the action answers, unless that is False."""
+        """Return the action's result, or None instead of False."""
         answer = self._action.act(event)
         return None if answer is False else answer
 
     def close(self) -> None:
-        """Close the action, if it can be."""
+        """Close the action, if it has `close`."""
         close = getattr(self._action, "close", None)
         if close is not None:
             close()
 
 
 class LineDecoder:
-    """Makes events of such lines; a line that keeps a message as it was has that decoded again, by `messages`."""
+    """Decoder of a file's lines. A message stored undecoded in a line is decoded again by `messages`."""
 
     def __init__(self, messages: Decoder) -> None:
         self._messages = messages
 
     def decode(self, record: ConsumerRecord) -> EventEnvelope | None:
-        """The event of a line, with its own `meta`."""
+        """Return the event of a line, with the `meta` of the line."""
         line = _parsed(record.value)
         if line.message is None:
             return EventEnvelope.from_json(record.value)
@@ -107,7 +107,7 @@ class LineDecoder:
         return event
 
     def type_of(self, record: ConsumerRecord) -> str:
-        """The type that the line names, if it can be read at all."""
+        """Return the event type named in the line, or `unreadable` for an invalid line."""
         try:
             return _parsed(record.value).event_type
         except RecordUndecodable:
@@ -134,7 +134,7 @@ def _parsed(line: bytes) -> _Line:
 
 
 def _key(line: bytes) -> bytes | None:
-    """The key of the message that the event came in, so that events of one key stay in order."""
+    """Return the key of the event's message, so that events with equal keys stay in order."""
     try:
         key = ((_parsed(line).meta or {}).get("kafka") or {}).get("key")
     except RecordUndecodable:

@@ -1,4 +1,4 @@
-"""From a pipeline's file to its spec: everything is checked, and every mistake told with its line, before a start."""
+"""Loads a pipeline's file. Everything is checked, and every mistake reported with its line, before the start."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from penstock.schemas import connect_registry
 
 
 def is_enabled(file: YamlFile) -> bool:
-    """Whether the file is to be run at all; asked first, since one that is switched off may be half finished."""
+    """Return whether the file is enabled. Checked first, because a disabled file may be half finished."""
     return str(file.content.get("enabled", True)).strip().lower() not in {"false", "no", "off", "0"}
 
 
 def load_pipeline(file: YamlFile) -> PipelineSpec:
-    """The pipeline of a file; a ConfigError lists every problem with its line."""
+    """Return the pipeline of a file. A ConfigError lists every problem with its line."""
     _let_import_from(file)
     found = [*_plugin_problems(file), *_filter_problems(file)]
     try:
@@ -40,7 +40,7 @@ def load_pipeline(file: YamlFile) -> PipelineSpec:
 
 
 def check_clients(spec: PipelineSpec, file: YamlFile, settings: Settings) -> None:
-    """Read what the connection names, such as keystores, without connecting; a ConfigError tells what cannot be."""
+    """Check the connection and its files, such as keystores, without connecting. Raise ConfigError if unusable."""
     try:
         connect_registry(clients_of(spec, settings).others)
     except PenstockError as error:
@@ -49,7 +49,7 @@ def check_clients(spec: PipelineSpec, file: YamlFile, settings: Settings) -> Non
 
 
 def _let_import_from(file: YamlFile) -> None:
-    """Classes of the user's own may stand beside the file."""
+    """Make user classes importable from the file's directory and the working directory."""
     for directory in (str(file.path.resolve().parent), ""):
         if directory not in sys.path:
             sys.path.append(directory)
@@ -70,7 +70,7 @@ def _plugin_problems(file: YamlFile) -> Iterator[Problem]:
     yield from _problems_of(ACTIONS, file.content.get("action"), ("action",), file)
 
 
-def _problems_of(kind: Kind, plugin: Any, path: KeyPath, file: YamlFile) -> list[Problem]:  # noqa: ANN401 - whatever YAML has there
+def _problems_of(kind: Kind, plugin: Any, path: KeyPath, file: YamlFile) -> list[Problem]:  # noqa: ANN401 - any YAML value
     if not isinstance(plugin, dict) or not isinstance(plugin.get("type"), str):
         return []
     try:
@@ -83,7 +83,7 @@ def _problems_of(kind: Kind, plugin: Any, path: KeyPath, file: YamlFile) -> list
         model.model_validate(plugin.get("config") or {})
     except ValidationError as error:
         return problems(error, model, file.place, (*path, "config"))
-    except Exception as error:  # noqa: BLE001 - a user's model may raise anything, and other files are still to be run
+    except Exception as error:  # noqa: BLE001 - a user's model may raise anything; other files must still run
         return [Problem(file.place((*path, "config")), f"{_dotted(path)}.config: {told(error)[1]}")]
     return []
 

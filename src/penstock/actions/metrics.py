@@ -1,4 +1,4 @@
-"""What Prometheus is told of the pipelines of a process and of its workers."""
+"""Prometheus metrics of the pipelines of a process and its workers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _HISTOGRAMS = {
 
 
 class ActionMetrics(Collector):
-    """Reads the vitals whenever Prometheus asks; the numbers of a pipeline's workers are added up."""
+    """Prometheus collector. Each scrape reads the current status; event counts are summed over a pipeline's workers."""
 
     def __init__(self, readings: Readings) -> None:
         self._readings = readings
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric with its name, its explanation and its values."""
+        """Yield every metric with its name, help text and values."""
         vitals = list(self._readings())
         counts = _added_up(vitals)
         for name, text in _COUNTERS.items():

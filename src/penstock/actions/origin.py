@@ -1,4 +1,4 @@
-"""Where an event came from, as headers of other systems carry it."""
+"""Origin of an event, for headers sent to other systems."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ORIGIN_HEADER = "penstock.origin"
 
 
 def origin_of(event: EventEnvelope) -> str | None:
-    """`<topic>/<partition>/<offset>`; None for an event that was never in Kafka."""
+    """Return `<topic>/<partition>/<offset>`, or None for an event that was never in Kafka."""
     if event.record is not None:
         return str(event.record.origin)
     place = event.meta.get("kafka") or {}

@@ -1,4 +1,4 @@
-"""The path of one event, from the message that was read to the offset that may be committed."""
+"""Path of one event, from the message to the committable offset."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ from penstock.events.envelope import EventEnvelope
 from penstock.events.record import ConsumerRecord
 
 _FAILURES = (BaseException,)
-"""Whatever is raised fails one event: no interrupt comes on these threads, so even SystemExit is the action's own."""
+"""Any exception fails one event. No interrupt reaches these threads, so even SystemExit comes from the action."""
 
 _THROW_HINT = "it is not committed, so it will be read again first; with failure_mode: CONTINUE it would be kept"
 _log = logging.getLogger(__name__)
 
 
 class Decoder(Protocol):
-    """Makes events of messages."""
+    """Decoder of messages into events."""
 
     def decode(self, record: ConsumerRecord) -> EventEnvelope | None:
-        """The event of a message, a new one with each call; None if it cannot match. Transient errors may pass."""
+        """Return a new event for each call, or None if the message cannot match. Transient errors can be retried."""
         ...
 
     def type_of(self, record: ConsumerRecord) -> str:
-        """How events of messages like this are counted, where that is all that is known."""
+        """Return the event type for the counters, used when the message has no decoded event."""
         ...
 
 
 class Failures(Protocol):
-    """Where events are kept that failed for good; both raise if an event is not safe there."""
+    """Store for events that failed for good. `write` and `send` raise if the event is not safe."""
 
     def prepare(self) -> None:
-        """Find out before the first event whether events can be kept."""
+        """Check, before the first event, that events can be stored."""
         ...
 
     def write(self, record: ConsumerRecord, event: EventEnvelope | None, event_type: str, error: BaseException) -> None:
-        """Keep an event where people look for it; `event` is None where the message could not be decoded."""
+        """Store an event for inspection by people; `event` is None if the message could not be decoded."""
         ...
 
     def send(self, record: ConsumerRecord, error: BaseException) -> None:
-        """Keep its message as it is; Transient errors may pass."""
+        """Store the original message. Transient errors can be retried."""
         ...
 
 
 class Job(msgspec.Struct, frozen=True):
-    """An event on its way, with its message and its partition's window; or the error that stands in for it."""
+    """Event in progress, with its message and its partition's window, or the error in place of the event."""
 
     record: ConsumerRecord
     window: Window
@@ -67,7 +67,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Stages(NamedTuple):
-    """What the events of a pipeline go through."""
+    """Stages that a pipeline applies to each event."""
 
     decoder: Decoder
     filter: Filter
@@ -79,17 +79,17 @@ class Stages(NamedTuple):
 
 
 class EventPath:
-    """Carries events; `hand_over` decides on which thread the second half of the way is gone.
+    """Runs events through the stages. `hand_over` selects the thread for steps 4 to 6.
 
-    1  receive    its partition's window holds the message: no offset behind it is committed     tracker.py
-    2  decode     Avro, JSON; what cannot match is decoded no further                            decoding.py
-    3  filter     what the pipeline is not for is done                                           filters/
-    4  transform  each step gets what the one before made of the event; None drops it            transformers/
-    5  act        errors that may pass are tried again, from the message as it was read          retries.py
-    6  ack        done; failed and kept, so done; or held until the action acknowledges it       tracker.py
+    1  receive    the partition's window holds the message: no later offset is committed             tracker.py
+    2  decode     Avro or JSON; a message that cannot match is not decoded further                   decoding.py
+    3  filter     an event that does not match is done                                               filters/
+    4  transform  each step gets the event of the previous step; None drops the event                transformers/
+    5  act        retryable errors are retried, starting from the original message                   retries.py
+    6  ack        done; or failed and stored, hence done; or held until the action acknowledges      tracker.py
 
-    An event that fails at steps 2 to 5 is written to the failed events. Under CONTINUE its message goes to the dead
-    letters too, and it is done. Under THROW it ends the pipeline, not done.
+    An event that fails at steps 2 to 5 is written to the failed events. Under CONTINUE, its message is also sent to the
+    dead letters, and the event is done. Under THROW, the failure ends the pipeline, and the event is not done.
     """
 
     def __init__(self, stages: Stages, tracker: Tracker, tally: Tally, halt: Halt) -> None:
@@ -104,7 +104,7 @@ class EventPath:
         self.hand_over: Callable[[Job], None] = self.finish
 
     def begin(self, record: ConsumerRecord, window: Window) -> None:
-        """Steps 2 and 3, for a message that was received."""
+        """Run steps 2 and 3 for a received message."""
         self._tracker.opening = record
         try:
             event = self._decode(record)  # 2
@@ -121,7 +121,7 @@ class EventPath:
             self._tracker.finish(window, record)  # 6
 
     def finish(self, job: Job) -> None:
-        """Steps 4 to 6; raises nothing: what ends the pipeline is told to `halt`."""
+        """Run steps 4 to 6. Never raises: an error that ends the pipeline is passed to `halt`."""
         if not self._tracker.begin(job.window, job.record):
             return
         done = False
@@ -133,7 +133,7 @@ class EventPath:
             self._tracker.end(job.window, job.record, done=done)  # 6
 
     def _work(self, job: Job) -> bool:
-        """Try until the event is done, deferred or failed; whether it is done."""
+        """Process until the event is done, deferred or failed. Return whether the event is done."""
         record, event = job.record, job.event
         self._tally.received(self._type(record, event), _age(record))
         if event is None:
@@ -143,7 +143,7 @@ class EventPath:
             try:
                 return self._attempt(event)
             except _FAILURES as error:
-                pause = self._stages.retries.pause(attempts, error, random())  # noqa: S311 - no secret
+                pause = self._stages.retries.pause(attempts, error, random())  # noqa: S311 - jitter, not a secret
                 if pause is None:
                     return self._failed(job, error)
             self._tally.retried(event.event_type)
@@ -153,7 +153,7 @@ class EventPath:
             attempts += 1
 
     def _attempt(self, event: EventEnvelope) -> bool:
-        """Steps 4 and 5, once; whether the event is done."""
+        """Run steps 4 and 5 once. Return whether the event is done."""
         event_type, began = event.event_type, perf_counter()
         try:
             changed = self._transform(event) if self._transformers else event  # 4
@@ -181,7 +181,7 @@ class EventPath:
         return event
 
     def _failed(self, job: Job, error: BaseException) -> bool:
-        """Keep an event that failed for good; under THROW in the file only, since it will be read again."""
+        """Store an event that failed for good; under THROW in the file only, since the event will be read again."""
         record, event_type = job.record, self._type(job.record, job.event)
         self._tally.failed(event_type)
         code, message = told(error)
@@ -194,7 +194,7 @@ class EventPath:
         return True
 
     def _decode(self, record: ConsumerRecord) -> EventEnvelope | None:
-        """Decode, waiting for a registry that is away."""
+        """Decode a message, waiting while the registry is unreachable."""
         decode = self._stages.decoder.decode
         try:
             return decode(record)
@@ -205,7 +205,7 @@ class EventPath:
         return self._stages.decoder.type_of(record) if event is None else event.event_type
 
     def _end(self, error: BaseException) -> None:
-        """End the pipeline, unless it is ending and the event only did not get its turn any more."""
+        """End the pipeline, except for a transient error during a stop: such an event was only interrupted."""
         if not (self._halt.is_set and isinstance(error, Transient)):
             self._tracker.stop(at_once=True)
             self._halt.fail(error)
@@ -217,5 +217,5 @@ class EventPath:
 
 
 def _age(record: ConsumerRecord) -> float:
-    """How long ago the message was written, by its own timestamp."""
+    """Return the age of the message in seconds, by its own timestamp."""
     return max(0.0, time() - record.timestamp / 1000) if record.timestamp else 0.0

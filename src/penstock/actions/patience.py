@@ -1,4 +1,4 @@
-"""Waiting for a system that is away: it is no fault of an event, and ends only when the pipeline does."""
+"""Retries while a system is unreachable. No event is at fault, so only the end of the pipeline ends the retries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def until_it_passes(call: Callable[[], Result], halt: Halt) -> Result:
-    """Call again and again while the error is Transient; that one is raised when the pipeline is to end."""
+    """Call repeatedly while the error is Transient. Raise the last error when the pipeline stops."""
     pause = _FIRST_PAUSE
     while True:
         try:

@@ -1,4 +1,4 @@
-"""One pipeline at work: it reads, carries every event along its path, commits, and ends in good order."""
+"""Run of one pipeline: read, process every event, commit, and stop in order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class Pipeline:
-    """Runs one pipeline on the thread that calls `run`; everything else may be called from any thread."""
+    """One pipeline. `run` uses the calling thread; all other members may be used from any thread."""
 
     def __init__(self, spec: PipelineSpec, settings: Settings, mode: Mode = Mode()) -> None:  # noqa: B008 - immutable
         self.spec = spec
@@ -55,16 +55,16 @@ class Pipeline:
 
     @property
     def is_reading(self) -> bool:
-        """Whether it stands at its start, so that what arrives from now on is read."""
+        """Whether the start position is set, so that events arriving from now on are read."""
         return self._reader is not None
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has done as many events as it was to do."""
+        """Whether the requested number of events was read, or the source is exhausted."""
         return not self._left or (self._reader is not None and self._reader.is_exhausted)
 
     def run(self) -> None:
-        """Work until `stop` is called; what ends it otherwise is raised."""
+        """Run until `stop` is called or the work is finished. Raise any other cause of the end."""
         source = TrackedSource(self.tracker, self.tally) if self._mode.events is None else LineSource()
         graph = None if self.spec.datahub is None else partial(connect_graph, self.spec.datahub)
         ctx = PipelineContext(self.spec.name, source, self.clients.others, graph)
@@ -79,12 +79,12 @@ class Pipeline:
             raise self._halt.failure
 
     def stop(self) -> None:
-        """Begin nothing more, finish what is in work, commit, end."""
+        """Start no new event, finish the events in work, commit, and end."""
         self.tracker.stop()
         self._halt.set()
 
     def abandon(self) -> None:
-        """Commit what is done and leave the group, though an action has not come back."""
+        """Commit finished events and leave the group although an action has not returned."""
         for origin, seconds in self.tracker.in_work():
             _log.warning("%s: given up after %.0f s in work; it will be read again", origin, seconds)
         self._close_reader()
@@ -129,7 +129,7 @@ class Pipeline:
             self._look(reader)
 
     def _room(self, workers: Workers | None) -> int:
-        """How many more may be read; while it waits, the reader's stand-in keeps the member in the group."""
+        """Return how many more events may be read. The reader's keep-alive holds the group membership meanwhile."""
         options = self.spec.options
         if workers is not None and workers.bytes_held >= options.buffer_bytes:
             self._halt.wait(_WAIT_SECONDS / 10)
@@ -143,7 +143,7 @@ class Pipeline:
             self.standing = reader.standing()
 
     def _revoked(self, partitions: Iterable[PartitionId]) -> None:
-        """Partitions go: what is in work is finished, to a limit, and what is done is committed."""
+        """On revocation, finish the events in work within a time limit, and commit the finished ones."""
         if self._reader is not None:
             self._reader.commit(self.tracker.close(partitions, self._patience), wait=True)
 
@@ -151,13 +151,13 @@ class Pipeline:
         self.tracker.close(partitions, 0)
 
     def _close_stages(self, stages: Stages) -> None:
-        """Close the action first: it may acknowledge what it had put off."""
+        """Close the action first: `close` may acknowledge deferred events."""
         for part in (stages.action, *stages.transformers, stages.failed):
             try:
                 close = getattr(part, "close", None)
                 if close is not None:
                     close()
-            except Exception:  # noqa: BLE001 - a user's class may raise anything, and the offsets are still to be committed
+            except Exception:  # noqa: BLE001 - a user's class may raise anything; offsets must still be committed
                 _log.exception("closing %s failed", type(part).__name__)
 
     def _close_reader(self) -> None:

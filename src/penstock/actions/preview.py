@@ -1,4 +1,4 @@
-"""A dry run: real events go the whole way, and at its end it is only told what would be done with them."""
+"""Dry run: real events take the whole path, but the action is only reported."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ _IDLE_SECONDS = 5.0
 
 
 class Preview:
-    """Stands in for the action."""
+    """Replacement of the action in a dry run."""
 
     def __init__(self, action: str, tell: Tell) -> None:
         self._action = action
         self._tell = tell
 
     def act(self, event: EventEnvelope) -> None:
-        """Tell what the action would get."""
+        """Report the event that the action would get."""
         self._tell(f"{self._action} would get {event.as_json()}")
 
 
 class PreviewFailures:
-    """Stands in for where failed events are kept."""
+    """Replacement of the failed-event store in a dry run."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
 
     def prepare(self) -> None:
-        """Nothing is written."""
+        """Do nothing: a dry run writes nothing."""
 
     def write(
         self,
         record: ConsumerRecord,
-        event: EventEnvelope | None,  # noqa: ARG002 - the seam's signature
+        event: EventEnvelope | None,  # noqa: ARG002 - the interface's signature
         event_type: str,
         error: BaseException,
     ) -> None:
-        """Tell what would fail, and why."""
+        """Report an event that would fail, with the reason."""
         self._tell(f"{event_type} {record.origin} would fail: {': '.join(told(error))}")
 
     def send(self, record: ConsumerRecord, error: BaseException) -> None:
-        """Nothing is sent."""
+        """Do nothing: a dry run sends nothing."""
 
     def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: no connection is open."""
 
 
 class Excerpt:
-    """Reads what the group would read next, up to what is there now, without being a member of it.
+    """Reader of the group's next records, up to the current end of the topics, without joining the group.
 
-    Where the group has no place it begins `newest` records before the end.
+    A group without offsets starts `newest` records before the end.
     """
 
     def __init__(self, source: KafkaSource, clients: Clients, newest: int) -> None:
@@ -81,18 +81,18 @@ class Excerpt:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether all that was there was given out; offsets that hold no record are not waited for."""
+        """Whether all existing records were read. After 5 s without a record, the remaining offsets hold none."""
         return not self._left or monotonic() - self._last > _IDLE_SECONDS
 
     def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:
-        """Give the next records out."""
+        """Pass the next records to `receive`."""
         return receive(self._reader.take(size, wait, self._noted))
 
     def commit(self, done: Offsets, *, wait: bool) -> None:
-        """Nothing is committed."""
+        """Do nothing: a dry run commits nothing."""
 
     def standing(self) -> Standing:
-        """Nobody asks."""
+        """Return an empty position: a dry run reports no lag."""
         return Standing()
 
     def close(self, done: Offsets) -> None:
