@@ -1,1 +1,1 @@
-"""A query from start to end: where it begins, the path of each batch, its position, restarts, and how it fares."""
+"""Streaming queries: start position, batch path, saved position, restarts, and status."""

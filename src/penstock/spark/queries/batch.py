@@ -1,12 +1,12 @@
-"""The path of one micro-batch, in the order on which its guarantee rests.
+"""The path of one micro-batch. The order of the steps provides the delivery guarantee.
 
-A crash between any two steps is harmless: until step 6 the query's position stays where it was, so the batch is read
-again. A lake then knows what of it has landed, and takes only the rest; a topic gets it again, at least once, and so do
-the dead letters. Each record carries its origin. A message that is left out of what lands is kept first: what has
-landed is not transformed again, so nobody would come upon it any more.
+A crash between any two steps is harmless: the query's position stays unchanged until step 6, so the batch is read
+again. A lake sink knows which messages have landed and accepts only the rest. A topic and the dead letters receive the
+batch again, at least once; each record carries its origin. A message that is left out of the sink is kept as a dead
+letter before the batch lands: landed messages are not transformed again, so the rejected message would never be found.
 
-A sink may need Spark for the first half of step 4 only. Then the other half is done after step 5, with what the sink
-gives back kept behind it, and still before step 6.
+A sink may need Spark only for the first half of step 4. The second half then runs after step 5, followed by the dead
+letters for the messages that the sink returns, and both finish before step 6.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from penstock.spark.transforms import Transform
 
 FailureMode = Literal["CONTINUE", "THROW"]
 ReadRange = Callable[[OffsetRange], DataFrame]
-"""Reads a few messages of a batch again, by their offsets."""
+"""Reads a range of a batch's offsets again."""
 
 Result = TypeVar("Result")
 
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class BatchPath:
-    """What a batch goes through: decoder, transform and sink, and where refused messages go."""
+    """Stages of a batch: decoder, transform and sink, plus the destination of rejected messages."""
 
     decoder: Decoder
     transform: Transform
@@ -58,12 +58,13 @@ class BatchPath:
 
 @dataclass
 class Underway:
-    """A batch on its path, and what is known of it: which messages have to stay out.
+    """Batch in progress, with the messages that must be left out.
 
-    The transform fails on those in `failing`; the sink cannot write all rows of those in `unfit`. Both are kept as soon
-    as they are found. `rest` is what the sink has still to do. What it gives back is kept after the rows are safe: such
-    a sink does not say what has landed, so it is given them again after a crash. A batch that `is_suspect` failed
-    several times for an unknown reason: it is searched for the messages that cause it.
+    The transform fails on messages in `failing`; the sink cannot write all rows of messages in `unfit`. Both are kept
+    as dead letters as soon as they are found. `rest` is the sink's remaining work. Messages that `rest` returns are
+    kept after the rows are safe: a sink with a `rest` does not report a landed position, so it receives them again
+    after a crash. A batch that `is_suspect` failed several times for an unknown reason and is searched for the messages
+    that cause it.
     """
 
     batch: Batch
@@ -76,11 +77,11 @@ class Underway:
 
     @property
     def left_out(self) -> int:
-        """How many messages stay out of the batch."""
+        """The number of messages left out of the batch."""
         return sum(part.size for part in self.failing) + len(self.unfit)
 
     def remaining(self, messages: DataFrame) -> DataFrame:
-        """Those of the messages that do not stay out."""
+        """Return the messages that are not left out."""
         if self.failing:
             messages = messages.filter(~reduce(or_, map(_in_range, self.failing)))
         if self.unfit:
@@ -92,23 +93,23 @@ class Underway:
 
 @dataclass(frozen=True)
 class _Written:
-    """What was counted while a batch was written, if anything was, and how many messages were left out of it."""
+    """Counts of a written batch, if available, and the number of messages left out during the write."""
 
     counts: Counts | None
     unfit: int
 
 
 def run_batch(path: BatchPath, underway: Underway) -> Counts:
-    """Take one batch through steps 1 to 5; the caller finishes it, and notes the progress then.
+    """Run steps 1 to 5 of one batch; the caller finishes the batch and saves the progress.
 
-    1 read    2 decode    3 transform    4 write to the sink    5 keep what was refused    6 note the progress
+    1 read    2 decode    3 transform    4 write to the sink    5 keep rejected messages    6 save the progress
     """
-    # 1 read, without what has landed already
+    # 1 read, without messages that have landed already
     landed = underway.batch.already_landed
     arriving = unlanded(underway.messages, landed)
-    # 2 decode, 3 transform, 4 write; what the transform fails on or the sink cannot write is kept, and left out
+    # 2 decode, 3 transform, 4 write; messages that fail to transform or to write are kept and left out
     written = _mending(path, underway, lambda: _write(path, arriving, underway))
-    # 5 keep what was refused; where nothing was counted, look
+    # 5 keep rejected messages; without a count, search for them
     if written.counts is None or written.counts.refused or landed:
         _learning(path.decoder, underway.messages, lambda: _keep_refused(path, underway))
     known = written.counts or Counts(underway.batch.size - underway.left_out, 0)
@@ -117,7 +118,7 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
 
 
 def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
-    """Let the sink do the rest of its work, and keep what it gives back; the batch counts with that."""
+    """Run the sink's remaining work and keep the messages that it returns. Return the final counts."""
     untaken = underway.rest() if underway.rest else {}
     if untaken and path.failure_mode == "THROW":
         raise next(iter(untaken.values()))
@@ -129,12 +130,12 @@ def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
 
 
 def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
-    """The rows of the messages that have no problem, each with where it comes from."""
+    """Return the rows of the messages without a problem, each with its origin."""
     return decoded.filter(F.col(PROBLEM).isNull()).select(*decoder.fields(), _origin())
 
 
 def _whole_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
-    """The same, each with its whole message."""
+    """Return the rows of the messages without a problem, each with its complete message."""
     return decoded.filter(F.col(PROBLEM).isNull()).select(*decoder.fields(), F.struct(*MESSAGE_COLUMNS).alias(KAFKA))
 
 
@@ -144,7 +145,7 @@ def _origin() -> Column:
 
 
 def unlanded(messages: DataFrame, landed: Offsets) -> DataFrame:
-    """The messages that are not in the sink yet."""
+    """Return the messages that are not in the sink yet."""
     if not landed:
         return messages
     places = F.create_map(*(F.lit(item) for place, offset in landed.items() for item in (str(place), offset)))
@@ -153,7 +154,7 @@ def unlanded(messages: DataFrame, landed: Offsets) -> DataFrame:
 
 
 def _mending(path: BatchPath, underway: Underway, attempt: Callable[[], Result]) -> Result:
-    """Do something with a batch, again once schemas are learnt, or messages found that have to stay out."""
+    """Attempt a step of a batch; retry after learning schemas or finding messages that must be left out."""
     while True:
         try:
             return attempt()
@@ -172,7 +173,7 @@ def _mending(path: BatchPath, underway: Underway, attempt: Callable[[], Result])
 
 
 def _learning(decoder: Decoder, messages: DataFrame, attempt: Callable[[], None]) -> None:
-    """Do something with messages that are decoded, and again once schemas are learnt that were not seen before."""
+    """Attempt a step that decodes messages; retry after learning unseen schemas."""
     while True:
         try:
             return attempt()
@@ -193,7 +194,7 @@ def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> _Written
 
         @cache
         def keep_unfit() -> int:
-            """Keep the messages that were left out while the rows were written; how many they are, if known."""
+            """Keep the messages that were left out during the write. Return their number, or 0 if unknown."""
             unfit = screen.unfit() if screen.observation is None or counts_of(observation) else None
             if unfit != 0:
                 _keep_unfit(path, underway)
@@ -208,12 +209,12 @@ def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> _Written
 
 
 def _may_stop_early(rows: DataFrame) -> bool:
-    """Whether a LIMIT may end the reading, so that what is refused behind it goes by uncounted."""
+    """Whether a LIMIT may end the read early, which leaves later rejected messages uncounted."""
     return "GlobalLimit" in rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - PySpark prints plans only
 
 
 def _leave_out_failing(path: BatchPath, failure: PenstockError, underway: Underway) -> None:
-    """Find the messages on which the transform fails and keep them; stop if the mode says so."""
+    """Find and keep the messages on which the transform fails; raise if `failure_mode` is THROW."""
 
     def try_range(part: OffsetRange) -> TransformFailed | None:
         messages = underway.remaining(underway.read_range(part))
@@ -247,7 +248,7 @@ def _leave_out_failing(path: BatchPath, failure: PenstockError, underway: Underw
 
 
 def _leave_out_unfit(path: BatchPath, underway: Underway) -> None:
-    """Find and keep the messages of which the sink cannot write all rows."""
+    """Find and keep the messages with rows that the sink cannot write."""
     found = _unfit(path, underway)
     assert found is not None  # noqa: S101 - rows without an origin fail like a transform
     letters = found.dropDuplicates(_PLACE)
@@ -260,32 +261,32 @@ def _leave_out_unfit(path: BatchPath, underway: Underway) -> None:
 
 
 def _transform_only(path: BatchPath, messages: DataFrame) -> None:
-    """Take messages to the sink's door, to see whether the transform fails on them."""
+    """Transform messages and form their rows without writing, to test whether the transform fails."""
     with spark_failures("transforming"):
         rows = path.transform(good_rows(path.decoder, path.decoder.decode(messages)))
         path.sink.form(fit_rows(path.sink, rows)).write.format("noop").mode("overwrite").save()
 
 
 def _keep(path: BatchPath, messages: DataFrame, refusal: Column) -> None:
-    """Keep those of the messages that have a problem."""
+    """Keep the messages that have a problem."""
     path.dead_letters.write(messages.select(*MESSAGE_COLUMNS, refusal.alias(PROBLEM)).filter(is_refused()))
 
 
 def _keep_refused(path: BatchPath, underway: Underway) -> None:
-    """Keep the messages of the batch that were refused when they were decoded."""
+    """Keep the batch's messages that were rejected by the decoder."""
     decoded = path.decoder.decode(underway.messages).select(*MESSAGE_COLUMNS, PROBLEM)
     path.dead_letters.write(decoded.filter(is_refused()))
 
 
 def _keep_unfit(path: BatchPath, underway: Underway) -> None:
-    """Keep the messages of the batch whose rows the sink cannot write; those that stayed out are kept already."""
+    """Keep the messages with rows that the sink cannot write, except messages left out and kept earlier."""
     found = _unfit(path, underway)
     if found is not None:
         path.dead_letters.write(found)
 
 
 def _unfit(path: BatchPath, underway: Underway) -> DataFrame | None:
-    """The messages of the batch with rows that the sink cannot write, and why."""
+    """Return the batch's messages with rows that the sink cannot write, and the reasons."""
     arriving = unlanded(underway.messages, underway.batch.already_landed)
     decoded = path.decoder.decode(underway.remaining(arriving))
     with spark_failures("looking at rows again"):
@@ -293,7 +294,7 @@ def _unfit(path: BatchPath, underway: Underway) -> DataFrame | None:
 
 
 def _raise_refusal() -> Column:
-    """True for a good message; a refused one fails the whole batch, with its origin in the error."""
+    """Return true for a valid message; a rejected message fails the batch with its origin in the error."""
     refusal = F.concat_ws(" ", F.lit(REFUSED), _origin_text(), F.col(PROBLEM).getField("message"))
     return F.when(is_refused(), F.raise_error(refusal).cast("boolean")).otherwise(F.lit(True))
 
@@ -305,7 +306,7 @@ def _in_range(part: OffsetRange) -> Column:
 
 
 def _range_problem(failing: Mapping[OffsetRange, TransformFailed]) -> Column:
-    """The problem of a message in one of these ranges; null for others."""
+    """Return the problem of a message in one of these ranges; null for all other messages."""
     branches = cast("Any", F)
     for part, failure in failing.items():
         said = failure.message if part.size == 1 else f"one of the messages {part}, or all together: {failure.message}"
@@ -318,7 +319,7 @@ def _origin_text() -> Column:
 
 
 def _refusal_of(refusals: Mapping[Origin, PenstockError], messages: DataFrame) -> DataFrame:
-    """The messages that are refused by their origin, of which there may be many, with their problems."""
+    """Return the messages with the given origins, possibly many, together with their problems."""
     errors = list(refusals.values())
     # As a table of Arrow: rows of Python would be read by a Python process that Spark starts for them.
     table = pa.table(

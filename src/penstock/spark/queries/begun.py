@@ -1,4 +1,4 @@
-"""Which sinks of a pipeline have begun to read, so that a new one is told apart from one that has lost its state."""
+"""Remember which sinks have started, to distinguish a new sink from a sink whose state was lost."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from penstock.spark.queries.state import QueryState
 
 
 def new_sinks(files: Files, path: str, states: Mapping[str, QueryState]) -> set[str]:
-    """The sinks that are new beside others that have begun before; those that have begun are noted in the file.
+    """Return the new sinks of a pipeline whose other sinks have started earlier; record started sinks in the file.
 
-    Where nothing is noted, the pipeline runs for the first time or has lost all states: then none of them is new. They
-    are noted before the first of them starts, so that a crash does not make those that follow look new.
+    Without a record, the pipeline runs for the first time or has lost all states: then no sink is new. Sinks are
+    recorded before the first sink starts, so a crash does not make the remaining sinks look new.
     """
     noted = files.read(path)
     moved = {name for name, state in states.items() if state.has_position()}

@@ -1,4 +1,4 @@
-"""The last steps of a batch, done while Spark reads the next one."""
+"""Run the last steps of a batch in the background while Spark reads the next batch."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 
 class Behind:
-    """Does one thing at a time on a thread of its own.
+    """Background thread that runs one task at a time.
 
-    Who begins another thing, or waits, has to hear first that the one before failed; then nothing more is begun.
+    `begin` and `wait` raise the previous task's error; after an error, no further task starts.
     """
 
     def __init__(self) -> None:
@@ -18,25 +18,25 @@ class Behind:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is not done yet."""
+        """Whether a task is still running."""
         return self._last is not None and not self._last.done()
 
     @property
     def failure(self) -> BaseException | None:
-        """What the last thing failed with; None also while it is not done."""
+        """The error of the last task; None if the task succeeded or is still running."""
         return None if self._last is None or self.is_busy else self._last.exception()
 
     def begin(self, work: Callable[[], None]) -> None:
-        """Begin, once the thing before is done; raises what that one failed with."""
+        """Submit work after the previous task has finished. Raise the previous task's error, if any."""
         self.wait()
         self._last = self._thread.submit(work)
 
     def wait(self) -> None:
-        """Wait until nothing is left to do; raises what it failed with."""
+        """Wait until the last task has finished. Raise the task's error, if any."""
         if self._last is not None:
             self._last.result()
 
     def settle(self, seconds: float) -> None:
-        """Wait so long at most, whatever comes of it."""
+        """Wait up to `seconds`; ignore the result."""
         if self._last is not None:
             wait([self._last], max(0.0, seconds))

@@ -1,4 +1,4 @@
-"""Where a batch's time goes."""
+"""Timing of the steps of a batch."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import time
 
 
 class Laps:
-    """How long each part of something took, in seconds."""
+    """Duration of each step, in seconds."""
 
     def __init__(self) -> None:
         self.parts: dict[str, float] = {}
         self._at = time.monotonic()
 
     def end(self, part: str) -> None:
-        """Note that a part, which began where the one before it ended, is done."""
+        """Record the end of a step that began when the previous step ended."""
         now = time.monotonic()
         self.parts[part] = now - self._at
         self._at = now
 
     @property
     def seconds(self) -> float:
-        """All parts together."""
+        """The total of all steps."""
         return sum(self.parts.values())

@@ -1,4 +1,4 @@
-"""What Prometheus is told of the queries of a driver."""
+"""Prometheus metrics of a driver's queries."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from penstock.kafka.offsets import Offsets
 from penstock.spark.queries.vitals import Vitals
 
 Readings = Callable[[], Iterable[tuple[Vitals, Offsets]]]
-"""The vitals of every query, each with where its partitions end."""
+"""The status of every query, with the end offsets of its partitions."""
 
 _LABELS = ("pipeline", "sink")
 
 
 class QueryMetrics(Collector):
-    """Reads the vitals whenever Prometheus asks."""
+    """Collector that reads the status of all queries at every scrape."""
 
     def __init__(self, readings: Readings) -> None:
         self._readings = readings
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric with its name, its explanation and its values."""
+        """Yield every metric with its name, description and values."""
         found = list(self._readings())
         yield _counter("messages_read", "Messages read", [(v, v.read) for v, _ in found])
         yield _counter("messages_refused", "Messages sent to the dead letters", [(v, v.refused) for v, _ in found])
@@ -40,7 +40,7 @@ class QueryMetrics(Collector):
 
 
 def serve_metrics(readings: Readings, port: int, host: str = "127.0.0.1") -> Callable[[], None]:
-    """Serve `/metrics` in a thread of its own; the function that comes back ends it."""
+    """Serve `/metrics` on a background thread. Return a function that stops the server."""
     registry = CollectorRegistry()
     registry.register(QueryMetrics(readings))
     try:

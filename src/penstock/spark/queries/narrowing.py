@@ -1,8 +1,8 @@
-"""Find the messages on which a transform fails, for reasons that nothing told before: halve the offsets of a batch.
+"""Find messages on which a transform fails for unforeseen reasons, by halving the offset ranges of a batch.
 
-Conditions that are known before a write are expressions, and cost no search (`screening`). What is searched here fails
-inside of Spark without a word of which message it is about. The number of tries is bounded: ranges that still fail when
-they are used up are given back as they are.
+Conditions known before a write are expressions and need no search (`screening`). The failures searched here occur
+inside Spark, without any reference to a message. The number of tries is bounded: ranges that still fail after the last
+try are returned unsplit.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from penstock.kafka.offsets import PartitionId
 from penstock.spark.sinks.sink import Batch
 
 MOST_TRIES = 200
-"""How many jobs a search may cost: enough for about ten failing messages among 20,000."""
+"""Maximum number of jobs per search: enough for about ten failing messages among 20,000."""
 
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """Messages of one partition that follow each other, from `start` up to but without `end`."""
+    """Consecutive offsets of one partition, from `start` up to `end`, exclusive."""
 
     partition: PartitionId
     start: Offset
@@ -29,16 +29,16 @@ class OffsetRange:
 
     @property
     def size(self) -> int:
-        """How many offsets it spans."""
+        """The number of offsets."""
         return self.end - self.start
 
     def halves(self) -> tuple[OffsetRange, OffsetRange]:
-        """The first and the second half."""
+        """Return the first and the second half."""
         middle = Offset((self.start + self.end) // 2)
         return replace(self, end=middle), replace(self, start=middle)
 
     def __str__(self) -> str:
-        """Render as the origin of the first message, and that of the last one if there are several."""
+        """Render as the first message's origin, plus the last offset if there are several."""
         last = f" to {self.end - 1}" if self.size > 1 else ""
         return f"{self.partition}/{self.start}{last}"
 
@@ -48,14 +48,14 @@ Try = Callable[[OffsetRange], TransformFailed | None]
 
 
 def ranges_of(batch: Batch) -> list[OffsetRange]:
-    """Return the offset ranges of a batch, without messages that have landed: a replay would store those twice."""
+    """Return the offset ranges of a batch."""
     starts, ends = {**batch.start.offsets, **batch.already_landed}, batch.end.offsets
     found = (OffsetRange(partition, starts.get(partition, Offset(0)), end) for partition, end in ends.items())
     return [each for each in found if each.size > 0]
 
 
 def ranges_around(origins: Iterable[Origin]) -> list[OffsetRange]:
-    """For each partition the range from the first to the last of these messages."""
+    """Return one range per partition, from the first to the last of these messages."""
     by_place: dict[PartitionId, list[Offset]] = {}
     for topic, partition, offset in origins:
         by_place.setdefault(PartitionId(topic, partition), []).append(offset)
@@ -65,14 +65,14 @@ def ranges_around(origins: Iterable[Origin]) -> list[OffsetRange]:
 def failing_ranges(
     ranges: Iterable[OffsetRange], try_range: Try, tries: int = MOST_TRIES
 ) -> dict[OffsetRange, TransformFailed]:
-    """Return the ranges on which the transform fails: single messages, unless the tries are used up before.
+    """Return the ranges on which the transform fails: single messages, unless the tries run out.
 
-    A range whose halves do not fail stays whole: its messages fail together only.
+    A range whose halves both succeed stays whole: its messages fail only together.
     """
     found = _failing(ranges, try_range)
     whole: set[OffsetRange] = set()
     for _ in range(tries // 2):
-        # The largest range first: when the tries are used up, few good messages are left in what fails.
+        # The largest range first: when the tries run out, the failing ranges contain few valid messages.
         part = max((each for each in found if each.size > 1 and each not in whole), key=_size, default=None)
         if part is None:
             break

@@ -1,4 +1,4 @@
-"""Counting while writing: how many messages went by and how many were refused, without reading them twice."""
+"""Count messages and rejections while a batch is written, without reading the messages twice."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ _LOOK_SECONDS = 0.002
 
 
 class Counts(NamedTuple):
-    """How many messages were read, and how many of them were refused."""
+    """Number of messages read, and number of rejected messages among them."""
 
     read: int
     refused: int
 
 
 def observed(decoded: DataFrame, observation: Observation) -> DataFrame:
-    """The same messages, counted as they go by."""
+    """Return the messages, counted by the observation while they are processed."""
     return decoded.observe(observation, F.count(F.lit(1)).alias("read"), F.count(PROBLEM).alias("refused"))
 
 
 def counts_of(observation: Observation) -> Counts | None:
-    """What was counted while the rows were written; None if Spark found no need to look at the messages at all."""
+    """Return the counts of a written batch; None if Spark skipped reading the messages."""
     found = observed_values(observation)
     return None if found is None else Counts(found["read"], found["refused"])
 
 
 def observed_values(observation: Observation) -> Mapping[str, int] | None:
-    """What an observation counted, by name; None if Spark found no need to look."""
+    """Return an observation's counts by name; None if no result arrives within 20 s.
+
+    Spark reports no result if it skips reading the messages.
+    """
     told = observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark can only wait without end
     give_up = time.monotonic() + _WAIT_SECONDS
     while not told.isCompleted():

@@ -1,4 +1,4 @@
-"""How far a query has come: the next offset in each partition, and the ids of the topics these offsets belong to."""
+"""Position of a query: the next offset of each partition, and the ids of the topics."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from penstock.kafka.offsets import Offsets, PartitionId, nested
 
 @dataclass(frozen=True)
 class Position:
-    """The next offset to read in each partition; a topic made anew has another id, and its offsets begin again."""
+    """Next offset to read in each partition. A recreated topic has a new id, and its offsets restart."""
 
     offsets: Offsets
     topic_ids: Mapping[TopicName, str]
 
     def advanced(self, offsets: Offsets, topic_ids: Mapping[TopicName, str]) -> Position:
-        """The same with partitions moved on, and the topics that came in between."""
+        """Return the position with advanced partitions and newly found topics."""
         return Position({**self.offsets, **offsets}, {**self.topic_ids, **topic_ids})
 
     def as_data(self) -> dict[str, Any]:
-        """As plain data, which JSON can hold."""
+        """Return plain data that can be written as JSON."""
         return {"offsets": nested(self.offsets), "topic_ids": dict(self.topic_ids)}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Position:
-        """From what `as_data` gave."""
+        """Create a position from the result of `as_data`."""
         return cls(flat(data["offsets"]), {TopicName(topic): topic_id for topic, topic_id in data["topic_ids"].items()})
 
 
 NOWHERE: Final = Position({}, {})
-"""The position before anything was read."""
+"""The position of a query that has read nothing."""
 
 
 def same_topics(landed: Position, now: Position) -> Offsets:
-    """Return what has landed of the topics of `now`; a recreated topic has another id and starts over."""
+    """Return the landed offsets of topics in `now`; skip recreated topics, whose ids differ."""
     ids = now.topic_ids
     return {place: offset for place, offset in landed.offsets.items() if ids.get(place.topic) == _id(landed, place)}
 
 
 def with_absent(now: Position, landed: Position) -> Position:
-    """Return `now` with the topics that only `landed` has: those that a query stopped to read, and may read again."""
+    """Return `now` plus topics that only `landed` has: the query stopped reading them, and may resume."""
     absent = {place: offset for place, offset in landed.offsets.items() if place.topic not in now.topic_ids}
     return Position({**absent, **now.offsets}, {**landed.topic_ids, **now.topic_ids})
 
 
 def furthest(landed: Position, now: Position) -> Position:
-    """Return the larger offset of each partition, also of topics that only `landed` has."""
+    """Return the larger offset of each partition, including topics that only `landed` has."""
     same = same_topics(landed, now)
     reached = {place: max(offset, same.get(place, offset)) for place, offset in now.offsets.items()}
     return with_absent(Position({**same, **reached}, now.topic_ids), landed)
@@ -60,7 +60,7 @@ def _id(position: Position, place: PartitionId) -> str | None:
 
 
 def flat(data: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """Offsets from Spark's JSON."""
+    """Return the offsets in Spark's JSON data."""
     return {
         PartitionId(TopicName(topic), Partition(int(partition))): Offset(offset)
         for topic, partitions in data.items()
@@ -69,10 +69,10 @@ def flat(data: Mapping[str, Mapping[str, int]]) -> Offsets:
 
 
 def spark_json(offsets: Mapping[PartitionId, Offset]) -> str:
-    """Offsets as the text that Spark's Kafka source takes."""
+    """Return offsets as text for Spark's Kafka source."""
     return json.dumps(nested(offsets))
 
 
 def distance(start: Offsets, end: Offsets) -> int:
-    """How many offsets lie between two positions; compacted topics have fewer records than that."""
+    """Return the number of offsets between two positions; compacted topics have fewer records."""
     return sum(max(offset - start.get(partition, Offset(0)), 0) for partition, offset in end.items())

@@ -1,6 +1,6 @@
-"""The progress of a pipeline as Kafka's tools see it: in a consumer group, which most often has the pipeline's name.
+"""Progress of a pipeline for Kafka's tools: offsets of a consumer group, usually named after the pipeline.
 
-A pipeline's queries read the same topics at their own pace; the group stands where the slowest of them is.
+A pipeline's queries read its topics at their own pace; the group has the offsets of the slowest query.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _log = logging.getLogger(__name__)
 
 
 def slowest(positions: Sequence[Offsets]) -> Offsets:
-    """Up to where all queries have read each partition; partitions that not all of them know are left out."""
+    """Return the lowest offset of each partition over all queries; skip partitions that some query does not read."""
     shared: set[PartitionId] = set.intersection(*(set(each) for each in positions)) if positions else set()
     return {place: Offset(min(each[place] for each in positions)) for place in sorted(shared)}
 
 
 class GroupProgress:
-    """Commits the progress of one pipeline; a cluster that does not answer costs only freshness, never a batch."""
+    """Commits the progress of one pipeline. An unreachable cluster delays the commit, but never fails a batch."""
 
     def __init__(self, settings: Settings, group: GroupName) -> None:
         self._settings = settings
@@ -33,7 +33,7 @@ class GroupProgress:
         self._committed: Mapping[PartitionId, Offset] = {}
 
     def commit(self, positions: Iterable[Offsets]) -> None:
-        """Let the group stand where the slowest query is."""
+        """Commit the slowest query's offsets to the group."""
         offsets = slowest(list(positions))
         if not offsets or offsets == self._committed:
             return
@@ -45,7 +45,7 @@ class GroupProgress:
             self._committed = offsets
 
     def ends(self, places: Iterable[PartitionId]) -> Offsets:
-        """Where the partitions end now; nothing if the cluster does not say."""
+        """Return the current end offsets of partitions; nothing if the cluster does not respond."""
         try:
             return end_offsets(self._connected(), list(places))
         except PenstockError as error:

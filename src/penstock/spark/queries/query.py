@@ -1,7 +1,7 @@
-"""One streaming query: a source, the path of its batches, and the state that outlives it.
+"""One streaming query: a source, the path of its batches, and persistent state.
 
-Spark's own checkpoint is thrown away with each start: it only tells a running query which offsets a batch has. How far
-the query has come is in its state and in its sink, so a lost or damaged checkpoint loses nothing.
+Every start discards Spark's own checkpoint, which only reports the offsets of a batch to a running query. The query's
+progress is in its state and in its sink, so a lost or damaged checkpoint loses nothing.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ from penstock.spark.sinks.sink import Batch
 
 _LOOK_SECONDS = 0.05
 _POOL = "spark.scheduler.pool"
-"""Jobs of one pool run in turn, pools side by side; a query has the pool of the thread that began it."""
+"""Jobs in one pool run sequentially, pools run concurrently; a query uses the pool of the thread that started it."""
 
 _log = logging.getLogger(__name__)
 
 
 class StopBetweenBatches(Exception):
-    """Raised in place of a batch when the query is to stop: the batch before it is done, this one comes again."""
+    """Raised to stop the query before a batch. The previous batch is complete; this batch is read again."""
 
 
 @dataclass(frozen=True)
 class QuerySpec:
-    """What a query is made of; `trigger` is an interval such as `10 seconds`, or None to read what is there and end.
+    """Components of a query; `trigger` is an interval such as `10 seconds`, or None to read existing messages and end.
 
-    The consumer group in which its progress is seen has the pipeline's name, unless another one is given. A query that
-    has lost its progress goes on where the group is; one that `is_new` beside others of the pipeline does not.
+    The query reports its progress to the consumer group `group`, by default a group with the pipeline's name. A query
+    that has lost its position continues at the group's offsets, unless the query `is_new` among older queries of the
+    pipeline.
     """
 
     pipeline: str
@@ -71,16 +72,17 @@ class QuerySpec:
 
     @property
     def seen_in(self) -> GroupName:
-        """The consumer group in which its progress is seen."""
+        """The consumer group to which the query reports its progress."""
         return self.group or GroupName(self.pipeline)
 
 
 class Query:
-    """Runs one query: `start` it as often as it ends, `stop` it between two batches.
+    """One query, which can be started again whenever it ends; `stop` ends it between two batches.
 
-    `position` is up to where everything is done; `batches` and `counts` add up over all starts. Where a sink has a rest
-    to do without Spark, the next batch is read meanwhile: the position follows when the rest is done. `underway` is
-    the size of the batch that is being written. A query that `is_suspect` looks for messages that make its batch fail.
+    All messages below `position` are processed. `batches` and `counts` accumulate over all starts. If a sink has
+    remaining work without Spark, the next batch is read meanwhile, and `position` advances when that work is done.
+    `underway` is the size of the batch that is being written. A query that `is_suspect` searches for messages that make
+    its batch fail.
     """
 
     def __init__(self, session: SparkSession, spec: QuerySpec) -> None:
@@ -96,16 +98,16 @@ class Query:
         self._running: StreamingQuery | None = None
         self._checkpoint = Path()
         self._landed = self.position
-        """Up to where messages are in the sink, which may be further than they were read."""
+        """The sink's position, which may be ahead of the read position."""
         self._reached = self.position
-        """Up to where batches were read; the last of them may not be done."""
+        """The end of the last batch that was read; the batch may not be finished yet."""
         self._behind = Behind()
         self._number = 0
         self._failure: PenstockError | None = None
         self._stopping = threading.Event()
 
     def start(self) -> None:
-        """Finish what a crash left half done, find out where to go on, and begin to read there."""
+        """Finish the work that a crash interrupted, determine the start position, and start reading."""
         self._failure, self._behind, self.underway = None, Behind(), 0
         saved = self.spec.state.claim()
         landed = self.spec.path.sink.landed()
@@ -121,17 +123,17 @@ class Query:
 
     @property
     def is_active(self) -> bool:
-        """Whether Spark runs it, or its last batch is not done yet."""
+        """Whether Spark runs the query, or the query's last batch is not finished yet."""
         if self._running is None:
             return False
         return self._behind.is_busy or (self._behind.failure is None and bool(self._running.isActive))
 
     def begin_no_batch(self) -> None:
-        """Let the batch that is underway be the last one."""
+        """Let the current batch be the last."""
         self._stopping.set()
 
     def stop(self, timeout: float = 60.0) -> None:
-        """End it between two batches, waiting for the one that is underway."""
+        """Stop between two batches; wait up to `timeout` seconds for the current batch."""
         self.begin_no_batch()
         deadline = time.monotonic() + timeout
         while self.is_active and self._is_in_batch() and time.monotonic() < deadline:
@@ -142,9 +144,9 @@ class Query:
         self._forget_checkpoint()
 
     def ended(self) -> PenstockError | None:
-        """Why it is not active any more: its failure, or None if it was stopped or came to its end."""
+        """Return the failure that ended the query; None if the query was stopped or has completed."""
         if self._running is not None and self._behind.failure is not None:
-            self._running.stop()  # it may be waiting for messages, and would never hear of the failure
+            self._running.stop()  # the query may be waiting for messages, unaware of the failure
             self._failure = as_error(self._behind.failure)
         self._forget_checkpoint()
         if self._failure is None and self._running is not None and not self._stopping.is_set():
@@ -198,7 +200,7 @@ class Query:
     def _finish(self, underway: Underway, counts: Counts, laps: Laps) -> None:
         counts = finish_batch(self.spec.path, underway, counts)
         laps.end("finishing")
-        # 6 note the progress
+        # 6 save the progress
         end = underway.batch.end
         self.spec.state.save(end)
         laps.end("noting the progress")
@@ -209,7 +211,7 @@ class Query:
         self.last_batch = LastBatch(datetime.now(UTC), counts.read, counts.refused, laps.seconds, laps.parts)
 
     def _ends(self, batch_id: int) -> Offsets:
-        """Where a batch ends, which Spark notes in its checkpoint before it runs the batch."""
+        """Return the end of a batch, which Spark writes to its checkpoint before running the batch."""
         lines = (self._checkpoint / "offsets" / str(batch_id)).read_text(encoding="utf-8").splitlines()
         return flat(json.loads(lines[-1]))
 

@@ -1,4 +1,4 @@
-"""When a query that failed is started again: a pure decision."""
+"""Restart policy of failed queries: a pure decision."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 
 SUSPECT_AFTER: Final = 3
-"""After so many unknown failures of one kind, the batch is searched for messages that cause them."""
+"""Unknown failures of one kind after which the batch is searched for messages that cause the failure."""
 
 MOST_REPEATS: Final = 10
-"""After so many unknown failures of one kind, some four minutes, the query stays down."""
+"""Unknown failures of one kind, about four minutes, after which the query is not restarted."""
 
 _PASSING: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|[0-9]+")
-"""What differs between two failures of one kind: numbers, and the random parts of names."""
+"""Text that differs between failures of one kind: numbers, and random parts of names."""
 
 
 class Verdict(NamedTuple):
-    """What a failure leads to: the next state, the error that counts, and the pause; without one, it stays down."""
+    """Result of a failure: new counters, the error to report, and the pause; a pause of None means no restart."""
 
     restarts: Restarts
     error: PenstockError
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Restarts:
-    """How often a query failed since it last got on, how often in the same unknown way, and all its starts."""
+    """Failures since the last progress, restarts in total, and consecutive unknown failures of one kind."""
 
     failures: int = 0
     total: int = 0
@@ -40,14 +40,14 @@ class Restarts:
 
     @property
     def is_suspect(self) -> bool:
-        """Whether messages of the batch may be what makes it fail."""
+        """Whether messages of the batch may cause the failures."""
         return self.repeats == SUSPECT_AFTER
 
     def after(self, error: PenstockError, *, got_on: bool) -> Verdict:
-        """Decide what comes next.
+        """Decide how to react to a failure.
 
-        Pauses double from one failure to the next, and start over once the query has got on in between. An unknown
-        failure that comes again and again without progress becomes a BatchFailed.
+        Pauses double with each failure and reset after progress. An unknown failure that repeats without progress
+        becomes a BatchFailed.
         """
         if not isinstance(error, Transient):
             return Verdict(self, error, None)

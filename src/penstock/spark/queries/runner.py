@@ -1,4 +1,4 @@
-"""Runs queries side by side: starts them again after failures that pass, and stops all of them between batches."""
+"""Run queries concurrently: restart them after transient failures, and stop all of them between batches."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _BEAT_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 
 Roster = Callable[[], Sequence[Query]]
-"""The queries that are to run now: those that stay are the same objects each time, others are stopped or started."""
+"""Returns the queries that should run now. A query that continues must be an identical object in every result."""
 
 
 @dataclass
 class _Charge:
-    """A query in the runner's care."""
+    """Query supervised by the runner."""
 
     query: Query
     stage: QueryStage = "starting"
@@ -41,12 +41,12 @@ class _Charge:
 
 
 class Runner:
-    """Runs queries until all have ended or `stop` is set; `run` gives the failures that stay, by the query's name.
+    """Runs queries until all have ended or `stop` is set; `run` returns the permanent failures by query name.
 
-    A Transient failure restarts the query after a pause that doubles up to a minute; a Terminal one stops that query
-    and leaves the others running. Progress and heartbeats are told every two seconds, and once more at the end, each
-    to the cluster that the pipeline reads. With a `roster` the queries are those that it names, also while it runs;
-    the runner waits for it if it names none.
+    A Transient failure restarts the query after a pause that doubles up to a minute. A Terminal failure stops the query
+    and leaves the others running. Progress and heartbeats are sent every two seconds and once at the end, to the
+    cluster that the pipeline reads. With a `roster`, the runner follows changes of the roster while it runs, and waits
+    if it is empty.
     """
 
     def __init__(self, queries: Sequence[Query] = (), *, roster: Roster | None = None) -> None:
@@ -59,7 +59,7 @@ class Runner:
         self._next_beat = 0.0
 
     def run(self, stop: threading.Event) -> dict[str, PenstockError]:
-        """Start every query and look after it."""
+        """Start and supervise all queries."""
         try:
             self._follow()
             while not stop.is_set() and not self._is_over():
@@ -73,7 +73,7 @@ class Runner:
         return {charge.query.spec.name: charge.failure for charge in self._charges if charge.failure is not None}
 
     def vitals(self) -> Iterator[tuple[Vitals, Offsets]]:
-        """How every query is, with where its partitions ended at the last beat."""
+        """Yield the status of every query, with the end offsets of its partitions at the last heartbeat."""
         for charge in list(self._charges):
             yield _vitals(charge), self._ends.get(charge.query.spec.pipeline, {})
 
@@ -83,7 +83,7 @@ class Runner:
         return all(charge.stage in {"failed", "finished"} for charge in self._charges)
 
     def _follow(self) -> None:
-        """Stop the queries that are not wanted any more, before new ones of the same name begin."""
+        """Stop queries that left the roster, before new queries with equal names start."""
         wanted = self._roster()
         for charge in [charge for charge in self._charges if charge.query not in wanted]:
             self._retire(charge)
@@ -126,7 +126,7 @@ class Runner:
             self._failed(charge, error)
         else:
             charge.stage = "running"
-            self._next_beat = 0.0  # its lag is known from now on
+            self._next_beat = 0.0  # from here on, the query's lag is known
 
     def _failed(self, charge: _Charge, error: PenstockError) -> None:
         name, got_on = charge.query.spec.name, charge.query.batches > charge.batches_at_start
@@ -157,7 +157,7 @@ class Runner:
             self._next_beat = time.monotonic() + _BEAT_SECONDS
 
     def _beat(self) -> None:
-        """Tell Kafka's tools the progress, and everybody the vitals."""
+        """Commit the progress to the consumer groups, and send the heartbeats."""
         for pipeline, group in self._groups.items():
             group.commit([self._done(pipeline)])
             positions = [each.query.position.offsets for each in self._charges if each.query.spec.pipeline == pipeline]
@@ -166,7 +166,7 @@ class Runner:
             self._heartbeats[vitals.pipeline].send(vitals.name, vitals.as_data(ends, datetime.now(UTC)))
 
     def _done(self, pipeline: str) -> Offsets:
-        """Where the slowest query of each source is; the queries of a pipeline may read different topics."""
+        """Return the slowest query's offsets for each source; queries of a pipeline may read different topics."""
         by_source: dict[tuple[str, ...], list[Offsets]] = {}
         for charge in self._charges:
             if charge.query.spec.pipeline == pipeline:

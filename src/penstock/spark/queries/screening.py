@@ -1,9 +1,9 @@
-"""Leave out rows that a sink cannot write, by the condition that the sink itself gives.
+"""Leave out rows that a sink cannot write, by a condition that the sink provides.
 
-Where a sink can screen and each message makes one row at most, unfit rows are left out and counted while the batch is
-written. Elsewhere the batch fails with a mark, the messages are found in one job and kept, and the batch is written
-without them: what has landed is not looked at again, and a message of which other rows land could not be replayed. A
-row without an origin fails like a transform.
+If the sink can screen and each message yields at most one row, unfit rows are left out and counted during the write.
+Otherwise the batch fails with a marker, one job finds the messages, the messages are kept as dead letters, and the
+batch is written without them: landed messages are not examined again, and a message with some rows in the sink could
+not be replayed. A row without an origin fails like a transform.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from penstock.spark.queries.observing import observed_values
 from penstock.spark.sinks.sink import ChoosySink, Sink
 
 _UNFIT: Final = "_kafka: unfit"
-"""A column while rows are screened; no sink sees it."""
+"""Column that exists only during screening; sinks never receive it."""
 
 
 class Screened(NamedTuple):
-    """The rows that the sink can write; `observation` counts the others, where they are left out silently."""
+    """Rows that the sink can write; `observation` counts the rows left out silently."""
 
     rows: DataFrame
     observation: Observation | None = None
 
     def unfit(self) -> int | None:
-        """Return how many rows were left out of the batch that was written; None if they were not counted."""
+        """Return how many rows were left out of the written batch; None if the count is missing."""
         if self.observation is None:
             return 0
         found = observed_values(self.observation)
@@ -39,9 +39,9 @@ class Screened(NamedTuple):
 
 
 def screened(sink: Sink, rows: DataFrame, given: DataFrame, *, strict: bool) -> Screened:
-    """Return the rows that the sink can write, made by a transform of the `given` ones.
+    """Return the rows that the sink can write; `given` are the rows before the transform.
 
-    The batch fails inside of Spark on a row that cannot be left out: if `strict`, on any.
+    If a row cannot be left out, the batch fails inside Spark; with `strict`, every unfit row fails the batch.
     """
     problem = _problem(sink, rows)
     if problem is None:
@@ -59,7 +59,7 @@ def screened(sink: Sink, rows: DataFrame, given: DataFrame, *, strict: bool) -> 
 
 
 def fit_rows(sink: Sink, rows: DataFrame) -> DataFrame:
-    """Return the rows that the sink can write, without those that `screened` handles; others fail."""
+    """Return the rows that the sink can write. Rows without an origin fail if unfit."""
     problem = _problem(sink, rows)
     if problem is None:
         return rows
@@ -70,7 +70,7 @@ def fit_rows(sink: Sink, rows: DataFrame) -> DataFrame:
 
 
 def unfit_messages(sink: Sink, rows: DataFrame) -> DataFrame | None:
-    """Return the origin of each row that the sink cannot write, with its problem; None where none can be found."""
+    """Return the origin and the problem of each unfit row; None if unfit rows cannot be identified."""
     problem = _problem(sink, rows)
     carried = with_origin(rows)
     if problem is None or KAFKA not in carried.columns:

@@ -1,4 +1,4 @@
-"""Where a query begins to read: a pure decision from what it has saved and what the cluster has now."""
+"""Start position of a query: a pure decision from the saved position and the state of the cluster."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from penstock.spark.queries.position import NOWHERE, Position, same_topics, with
 
 @dataclass(frozen=True)
 class ClusterNow:
-    """The partitions of the source: where they begin and end, where the configured start falls, and the topics' ids.
+    """Partitions of the source: first and end offsets, offsets of the configured start, and topic ids.
 
-    `later` has other starts, for topics that the query does not know although it has run before.
+    `later` contains different start offsets for topics that a query discovers after its first run.
     """
 
     first: Offsets
@@ -27,7 +27,7 @@ class ClusterNow:
 
 @dataclass(frozen=True)
 class Loss:
-    """Records of one partition that can no longer be read, and why."""
+    """Lost records of one partition, and the reason."""
 
     partition: PartitionId
     why: str
@@ -39,14 +39,14 @@ class Loss:
 
 @dataclass(frozen=True)
 class StartPlan:
-    """The position to begin at, that of the sink, and what was lost before it could be read."""
+    """Start position of the query, position of the sink, and records lost before they were read."""
 
     position: Position
     landed: Position = NOWHERE
     losses: tuple[Loss, ...] = ()
 
     def refuse_losses(self) -> None:
-        """Stop here if anything was lost."""
+        """Raise DataLost if records were lost."""
         if self.losses:
             raise DataLost(
                 f"records were lost before they were read: {'; '.join(map(str, self.losses))}",
@@ -56,14 +56,14 @@ class StartPlan:
 
 
 def plan_start(saved: Position | None, now: ClusterNow, landed: Position = NOWHERE) -> StartPlan:
-    """Go on where the query was; a topic read for the first time begins at the configured start.
+    """Continue at the query's position; start a new topic at the configured start.
 
-    Partitions that a known topic has gained are read from their first record. A topic that was made anew is read
-    from its first record too: its offsets began again, so what is saved says nothing about it. A topic that the source
-    has again goes on where the sink is.
+    New partitions of a known topic are read from their first record. A recreated topic is also read from its first
+    record: its offsets restarted, so the saved offsets do not apply. A topic that returns to the source continues at
+    the sink's position.
 
-    What has `landed` is read again from the saved position on, for its dead letters alone. Where the log was cut back
-    behind it, new records have taken its offsets, so it counts up to the end of the log only.
+    Messages that have `landed` are read again from the saved position, only for their dead letters. If the log was
+    truncated below a landed offset, new records reuse the offsets, so `landed` is limited to the end of the log.
     """
     valid = _capped(landed, now)
     in_sink = same_topics(valid, Position({}, now.topic_ids))
@@ -76,14 +76,14 @@ def plan_start(saved: Position | None, now: ClusterNow, landed: Position = NOWHE
 
 
 def _capped(landed: Position, now: ClusterNow) -> Position:
-    """What has landed, up to the ends of the logs as they are now."""
+    """Return the landed position, limited to the current ends of the logs."""
     same = same_topics(landed, Position({}, now.topic_ids))
     ends = {place: min(offset, now.end.get(place, offset)) for place, offset in same.items()}
     return Position({**landed.offsets, **ends}, landed.topic_ids)
 
 
 def _cut_back(landed: Position, valid: Position, losses: list[Loss]) -> Iterator[Loss]:
-    """The losses of partitions whose log ends before what has landed, unless they are known already."""
+    """Yield the losses of partitions whose log ends before the landed offset, except known losses."""
     known = {loss.partition for loss in losses}
     for place, offset in landed.offsets.items():
         if offset > valid.offsets[place] and place not in known:

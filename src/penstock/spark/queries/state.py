@@ -1,4 +1,4 @@
-"""What one query must remember between runs: its position, and who runs it."""
+"""Persistent state of one query: its position and its owner."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _FILE = "state.json"
 
 
 class State(Protocol):
-    """The position up to which everything of a query is done: written, refused records kept, progress told.
+    """Position up to which a query has finished all work: rows written, rejected messages kept, progress reported.
 
-    One driver at a time owns the state. Another one that claims it makes the next `check` or `save` of the first raise
-    TakenOver, so that two drivers started by mistake do not both write.
+    One driver at a time owns the state. After a second driver claims the state, the next `check` or `save` of the first
+    driver raises TakenOver, so two drivers started by mistake do not both write.
     """
 
     def claim(self) -> Position | None:
-        """Become the owner; the position that was saved last, or None before the first time."""
+        """Become the owner. Return the last saved position, or None if there is none."""
         ...
 
     def check(self) -> None:
-        """Make sure that this driver is still the owner."""
+        """Raise TakenOver if this driver is not the owner."""
         ...
 
     def save(self, position: Position) -> None:
-        """Remember how far everything is done."""
+        """Save the position up to which all work is done."""
         ...
 
 
 class QueryState:
-    """The state in a file."""
+    """State stored in a file."""
 
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
@@ -43,7 +43,7 @@ class QueryState:
         self._position: Position | None = None
 
     def claim(self) -> Position | None:
-        """As the protocol says."""
+        """Write this driver into the file as owner, and return the saved position."""
         data = self._read()
         saved = data.get("position")
         self._position = Position.from_data(saved) if saved else None
@@ -51,18 +51,18 @@ class QueryState:
         return self._position
 
     def check(self) -> None:
-        """As the protocol says."""
+        """Compare the owner in the file with this driver."""
         if self._read().get("owner") != self._owner:
             raise taken_over(self._path)
 
     def save(self, position: Position) -> None:
-        """As the protocol says."""
+        """Check the ownership, then write the position."""
         self.check()
         self._position = position
         self._write()
 
     def has_position(self) -> bool:
-        """Whether a position was saved, by whomever."""
+        """Whether any driver has saved a position."""
         return bool(self._read().get("position"))
 
     def _read(self) -> dict[str, Any]:
@@ -76,21 +76,21 @@ class QueryState:
 
 
 class NoState:
-    """No memory, for a query that reads once what is there."""
+    """Empty state, for a query that reads existing messages once."""
 
     def claim(self) -> Position | None:
-        """As the protocol says: it was never run before."""
+        """Return None: the query has no earlier run."""
         return None
 
     def check(self) -> None:
-        """As the protocol says; it has no other driver."""
+        """Do nothing: the query has no second driver."""
 
     def save(self, position: Position) -> None:
-        """As the protocol says; nothing is remembered."""
+        """Discard the position."""
 
 
 def taken_over(place: str) -> TakenOver:
-    """The error of a driver that is not the owner any more."""
+    """Return the error of a driver that has lost the ownership."""
     return TakenOver(
         "another driver has begun to run this query",
         hint="stop one of the two; a query is run by one driver at a time",

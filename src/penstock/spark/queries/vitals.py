@@ -1,4 +1,4 @@
-"""What is known of a running query at one moment, as heartbeats and metrics tell it."""
+"""Status snapshot of a running query, published as heartbeats and metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QueryStage = Literal["starting", "running", "waiting", "stopped", "finished", "f
 
 @dataclass(frozen=True)
 class LastBatch:
-    """The newest batch: when it was done, its messages, and its time in all and in parts."""
+    """Newest batch: completion time, number of messages, and duration in total and per step."""
 
     at: datetime
     read: int
@@ -27,13 +27,13 @@ class LastBatch:
 
     @property
     def rate(self) -> float:
-        """Messages a second."""
+        """Messages per second."""
         return self.read / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
 class Vitals:
-    """One query: where it stands, how fast it goes, how far behind it is, and what went wrong last.
+    """Status of one query: position, throughput, lag and last error.
 
     `underway` is the number of messages in the batch that is being written.
     """
@@ -58,11 +58,11 @@ class Vitals:
         return f"{self.pipeline}.{self.sink}"
 
     def lag(self, ends: Offsets) -> int:
-        """How many messages are still to be read."""
+        """Return the number of messages still to be read."""
         return distance(self.position, {place: end for place, end in ends.items() if place in self.position})
 
     def as_data(self, ends: Offsets, now: datetime) -> dict[str, Any]:
-        """As plain data, which JSON can hold."""
+        """Return plain data that can be written as JSON."""
         return {
             "pipeline": self.pipeline,
             "sink": self.sink,

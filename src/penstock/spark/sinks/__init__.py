@@ -1,1 +1,1 @@
-"""Where rows go: what a sink promises, and the sinks that are neither a lake's nor a mirror's."""
+"""The sink protocol, the Kafka sink and the console sink; lake and mirror sinks have their own folders."""

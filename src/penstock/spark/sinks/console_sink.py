@@ -1,4 +1,4 @@
-"""Rows on the screen, for trying things."""
+"""Print rows on the screen, for experiments."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from penstock.spark.sinks.sink import Batch
 
 @dataclass(frozen=True)
 class ConsoleSink:
-    """Prints the first rows of each batch; nothing is kept."""
+    """Sink that prints the first rows of each batch and stores nothing."""
 
     rows: int = 20
 
     def check(self, schema: T.StructType) -> None:
-        """As the protocol says: every row can be printed."""
+        """Accept every schema."""
 
     def landed(self) -> Position | None:
-        """As the protocol says."""
+        """Return None: the sink has no position."""
         return None
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Return the rows without their origin."""
         return rows.drop(KAFKA)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - all batches are alike on a screen
-        """As the protocol says; all rows are looked at, so that none that is refused goes by unseen."""
+        """Print the first rows; evaluate all rows, so that every rejected message is found."""
         formed.write.format("noop").mode("overwrite").save()
-        # What `show` prints, which a terminal must not obey.
+        # The output of `show`; control characters must not reach the terminal.
         shown = formed._jdf.showString(self.rows, 0, False)  # noqa: SLF001
         sys.stdout.write(f"{printable_lines(shown)}\n")

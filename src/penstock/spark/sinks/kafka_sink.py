@@ -1,4 +1,4 @@
-"""Rows into a topic, as Avro or JSON, at least once, each record with its origin in the header `penstock.origin`."""
+"""Write rows to a topic as Avro or JSON, at least once; the header `penstock.origin` has each record's origin."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch, Rest
 
 _SENDING: Mapping[str, str] = {
-    # Few large requests: at the end of a batch everything is sent at once, so nothing waits for these.
+    # Few large requests: the end of a batch flushes all records, so no record waits for a full request.
     "kafka.linger.ms": "50",
     "kafka.batch.size": str(512 * 1024),
     "kafka.compression.type": "lz4",
-    # The topic decides how large a record may be, not the client's own default of 1 MiB.
+    # The topic limits the size of a record, not the client's default of 1 MiB.
     "kafka.max.request.size": str(MAX_LETTER_BYTES),
     "kafka.buffer.memory": str(2 * MAX_LETTER_BYTES),
 }
 _RECORD_BYTES = 128
 _HEADER_BYTES = 12
-"""What Kafka writes around a record that is alone in its batch, and around each of its headers, at most."""
+"""Maximum overhead in bytes of a record that is alone in its batch, and of each header."""
 
 TopicFormat = Literal["avro", "json"]
 
 
 @dataclass(frozen=True)
 class TopicTarget:
-    """The topic that rows go to, how they are written, and how the topic is made if it is not there."""
+    """Destination topic, record format, and settings for creating a missing topic."""
 
     topic: str
     format: TopicFormat = "avro"
@@ -61,10 +61,10 @@ class TopicTarget:
 
 
 class KafkaSink:
-    """One query's way into one topic.
+    """Sink of one query into one topic.
 
-    A schema that is not given is derived from the rows. It is registered under `<topic>-value` before the first record
-    is written; SchemaIncompatible then stops the query before anything reached the topic.
+    A missing schema is derived from the rows and registered under `<topic>-value` before the first record is written.
+    An incompatible schema raises SchemaIncompatible, which stops the query before anything reaches the topic.
     """
 
     can_screen = True
@@ -75,7 +75,7 @@ class KafkaSink:
         self._made: dict[T.StructType, list[Column]] = {}
 
     def check(self, schema: T.StructType) -> None:
-        """As the protocol says."""
+        """Reject a missing key column, rows that do not fit the schema, and an incompatible schema."""
         columns = without_origin(schema)
         if self._target.key is not None and self._target.key not in columns.names:
             hint = f"the rows have {', '.join(columns.names)}"
@@ -86,17 +86,17 @@ class KafkaSink:
             self._check_schema(self._schema(columns))
 
     def landed(self) -> Position | None:
-        """As the protocol says: a topic does not tell what is in it, so what is not known to be done comes again."""
+        """Create the topic if it is missing. Return None: unconfirmed batches are written again."""
         ensure_topic(self._settings, self._target.topic, self._target.partitions, self._target.replication)
         return None
 
     def unfit(self, schema: T.StructType) -> Column | None:
-        """As the protocol says: values that the given schema forbids."""
+        """Return the problem of a value that the configured Avro schema forbids."""
         given = self._target.schema
         return misfit(without_origin(schema), given) if self._target.format == "avro" and given else None
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Return records: key, value and headers."""
         carrying = with_origin(rows)
         schema = carrying.schema
         if schema not in self._made:
@@ -104,17 +104,17 @@ class KafkaSink:
         return carrying.select(*self._made[schema])
 
     def _make(self, schema: T.StructType) -> list[Column]:
-        """The columns of records, made once for rows of a schema: that takes a good part of a small batch's time."""
+        """Return a record's columns, cached per schema: building them takes much of a small batch's time."""
         columns = without_origin(schema)
         value = self._avro(columns) if self._target.format == "avro" else F.to_json(_struct(columns)).cast("binary")
         return [_key(columns, self._target.key).alias("key"), value.alias("value"), _headers(schema).alias("headers")]
 
     def write(self, formed: DataFrame, batch: Batch) -> Rest | None:  # noqa: ARG002 - all rows are written, whatever the batch
-        """As the protocol says: at least once. Rows that are larger than the topic allows are given back."""
+        """Write the rows at least once. The returned `Rest` reports rows larger than the topic allows."""
         try:
             self._send(formed)
         except RecordTooLarge:
-            # Only the brokers know how small a compressed record is, so sizes count once one was rejected.
+            # Only the brokers know the compressed size of a record, so sizes are checked only after a rejection.
             limit = self._limit()
             fits = _record_size() <= limit
             self._send(formed.filter(fits))
@@ -129,12 +129,12 @@ class KafkaSink:
             formed.write.format("kafka").mode("append").options(**options).save()
 
     def _limit(self) -> int:
-        """How many bytes a record may have: what the topic and the client allow."""
+        """Return the maximum record size in bytes that the topic and the client allow."""
         client = self._target.options.get("kafka.max.request.size", MAX_LETTER_BYTES)
         return min(record_limit(self._settings, self._target.topic), int(str(client)))
 
     def _too_large(self, formed: DataFrame, limit: int) -> dict[Origin, PenstockError]:
-        """The messages behind rows that the topic cannot take, each with its error."""
+        """Return the origins of rows that are too large for the topic, each with its error."""
         own = F.filter(F.col("headers"), lambda each: each.getField("key") == ORIGIN)
         origin = F.try_element_at(own, F.lit(-1)).getField("value").cast("string")
         with spark_failures(f"looking for records that are too large for {self._target.topic}"):
@@ -169,7 +169,7 @@ class KafkaSink:
         return wire_header(schema.fingerprint if width is IdWidth.UUID else registered.schema_id, width)
 
     def _check_schema(self, schema: Schema) -> None:
-        """Ask the registry whether it would take the schema, without registering it."""
+        """Check the schema's compatibility in the registry, without registering it."""
         if self._settings.registry_api != "confluent":
             return
         subject, admin = subject_name(self._target.topic, schema), RegistryAdmin(self._settings)
@@ -186,7 +186,7 @@ class KafkaSink:
 
 
 def _record_size() -> Column:
-    """How many bytes a record has before it is compressed, at most."""
+    """Return the maximum size of a record in bytes before compression."""
     key, value = (F.coalesce(F.octet_length(name), F.lit(0)) for name in ("key", "value"))
     each = F.transform(
         F.col("headers"),
@@ -208,7 +208,7 @@ def _key(columns: T.StructType, name: str | None) -> Column:
 
 
 def _headers(rows: T.StructType) -> Column:
-    """The message's own headers, and where it stands; rows that are made of many messages have neither."""
+    """Return the message's own headers and its origin; rows made of many messages have neither."""
     if KAFKA not in rows.names:
         return F.lit(None).cast(HEADERS)
     message = F.col(KAFKA)
@@ -222,7 +222,7 @@ def _struct(columns: T.StructType) -> Column:
 
 
 def _checked(columns: T.StructType, schema: Schema) -> Column:
-    """The row as a struct; a null where the schema allows none is told by its column's name, not by Avro's writer."""
+    """Return the row as a struct; a forbidden null raises an error with the column's name instead of Avro's error."""
     fields = schema.type.fields if isinstance(schema.type, RecordType) else []
     required = {field.name for field in fields if not _may_be_null(field.type)} & set(columns.names)
     return F.struct(

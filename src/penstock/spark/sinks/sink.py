@@ -1,4 +1,4 @@
-"""What every sink promises, and what it is told of a batch."""
+"""The sink protocol, and the batch that a sink receives."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from penstock.spark.queries.position import NOWHERE, Position, distance, furthes
 
 @dataclass(frozen=True)
 class Batch:
-    """One micro-batch of a query: which offsets it holds, and a number that only grows.
+    """Micro-batch of a query: its offset range and an increasing number.
 
-    `landed` is the position of the sink before the batch. After a crash it may be anywhere: before the start of the
-    batch, inside of it, or behind its end, since a repeated batch may be smaller than it was the first time. A sink
-    that writes rows first, and lands them by a second step, calls `before_landing` in between.
+    `landed` is the sink's position before the batch. After a crash, that position may lie before the start, within, or
+    after the end of the batch, since a repeated batch may be smaller than in its first run. A sink that writes rows
+    first and lands them in a second step calls `before_landing` in between.
     """
 
     query: str
@@ -33,68 +33,70 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """How many messages it has at most."""
+        """The maximum number of messages in the batch."""
         return distance(self.start.offsets, self.end.offsets)
 
     @property
     def already_landed(self) -> Offsets:
-        """Offsets below which messages of this batch are in the sink, for the partitions that have such messages."""
+        """For each partition with landed messages of this batch: the offset below which they have landed."""
         done = self.start.offsets
         landed = same_topics(self.landed, self.end)
         return {place: offset for place, offset in landed.items() if offset > done.get(place, Offset(0))}
 
     @property
     def lands_at(self) -> Position:
-        """The position of the sink after this batch, which the sink stores together with the rows."""
+        """The sink's position after this batch, which the sink stores together with the rows."""
         return furthest(self.landed, self.end)
 
 
 Rest = Callable[[], Mapping[Origin, PenstockError]]
-"""Makes rows safe that Spark is done with; gives back the messages whose rows cannot be taken, for the dead letters."""
+"""Makes written rows safe without Spark. Returns the messages whose rows were rejected, for the dead letters."""
 
 
 class Sink(Protocol):
-    """Where rows go.
+    """Destination of rows.
 
-    `write` returns when all rows are safe, and raises when they may not be; then the same offsets come again, in this
-    run or in the next one, possibly in smaller batches. A sink that reports its position by `landed` stores
-    `batch.lands_at` with the rows, and does not get messages again that are before its position.
+    `write` returns when all rows are safe, and raises if they may not be. After an error, the offsets are delivered
+    again, in this run or in the next, possibly in smaller batches. A sink that reports its position by `landed` stores
+    `batch.lands_at` with the rows, and never receives messages below its position again.
 
-    A sink for which Spark is only half of the way gives back the other half as a `Rest`, and the rows are safe when
-    that one returns. It is called once, on another thread, while Spark reads the next batch; the rests of two batches
-    never overlap, and come in the order of the batches.
+    A sink that needs Spark only for half of the work returns the other half as a `Rest`; the rows are safe when the
+    `Rest` returns. Each `Rest` is called once, on a background thread, while Spark reads the next batch. Calls never
+    overlap, and follow the order of the batches.
     """
 
     def check(self, schema: T.StructType) -> None:
-        """Refuse rows of this schema that the sink could not take; nothing is written yet."""
+        """Reject rows of a schema that the sink cannot accept. Called before anything is written."""
         ...
 
     def landed(self) -> Position | None:
-        """Finish what a crash left half done, and say up to where every message is in the sink, if it knows."""
+        """Finish the work that a crash interrupted. Return the position below which all messages landed, if known."""
         ...
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """The rows as they are written; their column `_kafka` says where each comes from, and is not written itself."""
+        """Return the rows in the form to write; the column `_kafka` has their origin and is not written itself."""
         ...
 
     def write(self, formed: DataFrame, batch: Batch) -> Rest | None:
-        """Write the rows of one batch; what is still to be done without Spark is given back."""
+        """Write the rows of one batch. Return remaining work that does not need Spark, if any."""
         ...
 
 
 @runtime_checkable
 class ChoosySink(Protocol):
-    """A sink that knows before the write which rows it cannot write.
+    """Sink that knows before the write which rows it cannot write.
 
-    It `can_screen` if their messages can be kept when the rows around them are written already: because those have not
-    landed yet, or would be written again after a crash. Else they are found and kept before.
+    A sink `can_screen` if the messages of unfit rows can be kept after the other rows are written: because those rows
+    have not landed yet, or are written again after a crash. Otherwise, the messages are found and kept before the
+    write.
     """
 
     can_screen: bool
 
     def unfit(self, schema: T.StructType) -> Column | None:
-        """Return the problem of a row of these columns that cannot be written, null for all others.
+        """Return a column with the problem of a row that cannot be written, null for all other rows.
 
-        None if every row can be written. Rows with a problem are left out; their messages go to the dead letters.
+        Return None if every row can be written. Rows with a problem are left out; their messages go to the dead
+        letters.
         """
         ...
