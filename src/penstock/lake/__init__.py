@@ -1,1 +1,1 @@
-"""The lake's tables, read without Spark: what is there, and answers to questions in SQL."""
+"""Spark-free access to the lake: tables, metadata, and SQL queries."""

@@ -1,4 +1,4 @@
-"""What a question names, from the tree that DuckDB makes of its SQL: tables, and words that may be their columns."""
+"""Tables and possible column names in a query, from DuckDB's syntax tree."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Node = dict[str, Any]
 
 
 class TableRef(NamedTuple):
-    """A table as SQL names it: `events`, `shop.orders`, `"shop/eu".orders`.
+    """Table as named in SQL: `events`, `shop.orders`, `"shop/eu".orders`.
 
-    `own` says that the question also makes something of this name itself, with WITH.
+    `own` is set if the query also defines this name in a WITH clause.
     """
 
     schema: str
@@ -25,32 +25,32 @@ class TableRef(NamedTuple):
 
     @property
     def table(self) -> TableName:
-        """The name that the lake has for it."""
+        """Name of the table in the lake."""
         return TableName(f"{self.schema}/{self.name}" if self.schema else self.name)
 
 
 class Asked(NamedTuple):
-    """The tables of a question, and every word, in lower case, that can name a column of theirs; None means any."""
+    """Tables of a query, and all lower-case words that may name their columns; None means any column."""
 
     tables: list[TableRef]
     words: frozenset[str] | None
 
     def columns(self, known: Sequence[str]) -> list[str] | None:
-        """Which of a table's columns are enough for an answer; None for all, and at least one, to count rows by."""
+        """Return the table's columns needed for the query; None for all. At least one remains, to count rows."""
         if self.words is None:
             return None
         return [name for name in known if name.lower() in self.words] or list(known[:1])
 
 
 def read_tree(tree: object) -> Asked:
-    """What a question names."""
+    """Return the tables and words in the tree."""
     nodes = list(_nodes(tree))
     tables = [node for node in nodes if node.get("type") == "BASE_TABLE"]
     return Asked(_refs(nodes, tables), _words(nodes, tables))
 
 
 def _refs(nodes: Collection[Node], tables: Collection[Node]) -> list[TableRef]:
-    """Each table once: for DuckDB, names that differ by case only are the same."""
+    """Return each table once: DuckDB ignores case in names."""
     own = {str(entry["key"]).lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
     refs = (_ref(node, own) for node in tables)
     return list({(ref.schema.lower(), ref.name.lower()): ref for ref in refs}.values())
@@ -64,7 +64,7 @@ def _ref(node: Node, own: Collection[str]) -> TableRef:
 
 
 def _words(nodes: Collection[Node], tables: Collection[Node]) -> frozenset[str] | None:
-    """None where columns are taken without being named: by `*`, by NATURAL, by their order, or as a whole row."""
+    """Return the words, or None if columns are used without names: by `*`, NATURAL, position, or as a whole row."""
     paths = [node["column_names"] for node in nodes if node.get("type") == "COLUMN_REF"]
     rows = {str(node[key]).lower() for node in tables for key in ("table_name", "alias")}
     takes_all = any(node.get("type") in _TAKES_ALL_COLUMNS or node.get("ref_type") == "NATURAL" for node in nodes)
@@ -77,7 +77,7 @@ def _words(nodes: Collection[Node], tables: Collection[Node]) -> frozenset[str] 
 
 
 def _nodes(tree: object) -> Iterator[Node]:
-    """Every object of the tree; a list of what is left to visit, for questions may nest deeply."""
+    """Yield every object of the tree. Iterative, because queries may nest deeply."""
     left = [tree]
     while left:
         node = left.pop()

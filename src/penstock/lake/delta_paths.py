@@ -1,8 +1,8 @@
 """File paths in Delta's log: URI references relative to the table, such as `kind=a%20b/part-0.parquet`.
 
-Writers disagree on which characters they escape: Spark writes `Zürich` and `a~b` as they are, delta-rs escapes both.
-Delta identifies a file by the text in the log. So code that removes a file repeats that text, and decodes it only to
-open the file.
+Writers escape different characters: Spark writes `Zürich` and `a~b` unchanged, delta-rs escapes both. Delta identifies
+a file by the text in the log. Code that removes a file must therefore repeat the text, and decodes it only to open the
+file.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_=/.\-]*")
-"""Characters that every writer of Delta leaves as they are."""
+"""Characters that no Delta writer escapes."""
 
 
 def decode(reference: str) -> str:
-    """Return the file path that a reference of the log points to, relative to the table."""
+    """Return the file path of a reference in the log, relative to the table."""
     return os.fsdecode(unquote_to_bytes(reference))
 
 
 def is_plain(reference: str) -> bool:
-    """Return True if all writers spell this reference the same way."""
+    """Return True if all writers spell this reference alike."""
     return _PLAIN.fullmatch(reference) is not None
 
 
 def is_relative(reference: str) -> bool:
-    """Return True if the file is inside the table; a shallow clone refers to files of another table."""
+    """Return True if the file is inside the table. A shallow clone refers to files of a different table."""
     return not urlsplit(reference).scheme and not reference.startswith("/") and ".." not in decode(reference).split("/")
 
 

@@ -1,4 +1,7 @@
-"""A Delta table: what its log says. The one module that knows the `deltalake` library and its errors."""
+"""Reader of Delta tables, with the `deltalake` library.
+
+The library's errors become TableUnreadable or LakeUnavailable.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _ONLY_AS_STREAM = {"deletionVectors", "columnMapping"}
 
 
 class DeltaLakeTable:
-    """As the protocol says, at the version that the log has when it is first asked."""
+    """Delta table at the log's version on first access."""
 
     format: Format = "delta"
 
@@ -34,20 +37,20 @@ class DeltaLakeTable:
 
     @property
     def partition_by(self) -> tuple[str, ...]:
-        """As the protocol says."""
+        """Partition columns from the table's metadata."""
         with self._readable():
             return tuple(self._table.metadata().partition_columns)
 
     def schema(self) -> pa.Schema:
-        """As the protocol says."""
+        """Return the columns from the table's metadata."""
         with self._readable():
             return pa.schema(self._table.schema().to_arrow())
 
     def rows(self, choose: Choose) -> Rows:
-        """As the protocol says; a table with deletion vectors or renamed columns is read by its own library, once."""
+        """Return the rows. Tables with deletion vectors or column mapping can be read only once, by Delta's library."""
         with self._readable():
             if not _ONLY_AS_STREAM & set(self._table.protocol().reader_features or ()):
-                # The library reads the files' ranges as dates of Python, which has none before year 1 or after 9999.
+                # The library converts file statistics to Python dates, which end at the years 1 and 9999.
                 with suppress(ValueError):
                     return self._dataset()
             return pa.RecordBatchReader.from_stream(self._table.scan(choose(self.schema().names)))
@@ -57,7 +60,7 @@ class DeltaLakeTable:
         return self._table.to_pyarrow_dataset(filesystem=system)
 
     def summary(self) -> Summary:
-        """As the protocol says."""
+        """Return counts and sizes from the log, without rows hidden by deletion vectors."""
         with self._readable():
             files = pa.table(self._table.get_add_actions(flatten=False)).to_pylist()
             rows = self._table.count() - self._deleted()
@@ -72,12 +75,12 @@ class DeltaLakeTable:
         )
 
     def history(self, limit: int) -> list[Change]:
-        """As the protocol says: the commits of the log."""
+        """Return the newest commits of the log."""
         with self._readable():
             return [_change(commit) for commit in self._table.history(limit)]
 
     def _deleted(self) -> int:
-        """How many rows deletion vectors hide, which the library's own count takes for rows."""
+        """Return the number of rows hidden by deletion vectors. The library's own count includes them."""
         masks = pa.RecordBatchReader.from_stream(self._table.deletion_vectors())
         kept = (batch.column("selection_vector").flatten() for batch in masks)
         return sum(len(mask) - mask.true_count for mask in kept)
@@ -107,7 +110,7 @@ def _change(commit: Mapping[str, Any]) -> Change:
 
 
 def _writer(about: object) -> str | None:
-    """The query that left its name in a commit."""
+    """Return the query recorded in a commit, if any."""
     try:
         data = json.loads(str(about))
     except ValueError:

@@ -1,4 +1,4 @@
-"""DuckDB, shut in: it sees the tables it is given and nothing else. The one module that knows it and its errors."""
+"""Sandboxed DuckDB engine with access only to registered tables. The only module that uses `duckdb` and its errors."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _BATCH_ROWS = 10_000
 
 
 class Answer(NamedTuple):
-    """Columns with DuckDB's types, and rows that are worked out as they are read."""
+    """Query result: columns with DuckDB's types, and rows computed while they are read."""
 
     columns: tuple[tuple[str, str], ...]
     rows: pa.RecordBatchReader
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, some thousand at a time; QuestionRefused says what went wrong on the way."""
+        """Yield the rows in batches of some thousand. Raise QuestionRefused for errors during execution."""
         batches = iter(self.rows)
         while (batch := _next(batches)) is not None:
             yield batch
 
 
 class Engine:
-    """One DuckDB in memory: no files, no network, no extensions, half of the machine's memory at most.
+    """In-memory DuckDB without files, network and extensions, limited to half of the machine's memory.
 
-    What does not fit into that goes to a temporary directory, which is removed with the engine.
+    Larger intermediate results spill to a temporary directory, removed together with the engine.
     """
 
     def __init__(self) -> None:
@@ -59,18 +59,18 @@ class Engine:
         self._duckdb.execute("SET TimeZone = 'UTC'; SET enable_external_access = false")
 
     def __enter__(self) -> Self:
-        """Use as a context; the engine ends with it."""
+        """Return the engine, to be closed at the end of the block."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of everything."""
+        """Close DuckDB and remove the temporary directory."""
         self._duckdb.close()
         self._spill.cleanup()
 
     def read(self, sql: str) -> Asked:
-        """What a question names; QuestionRefused if it is no question, or more than one."""
+        """Return the names used in a query. Raise QuestionRefused unless the SQL is exactly one SELECT."""
         with refusals():
             statements = self._duckdb.extract_statements(sql)
             if len(statements) != 1:
@@ -82,7 +82,7 @@ class Engine:
         return read_tree(json.loads(tree))
 
     def add(self, ref: TableRef, rows: Rows) -> None:
-        """Let questions name a table; one that can be read only once is copied."""
+        """Register a table for queries. Rows that can be read only once are copied."""
         held = f"lake {ref.table}"
         self._duckdb.register(held, rows)
         if isinstance(rows, pa.RecordBatchReader):
@@ -95,7 +95,7 @@ class Engine:
         self._duckdb.execute(f"CREATE OR REPLACE VIEW {place} AS FROM {_quoted(held)}")
 
     def ask(self, sql: str) -> Answer:
-        """Begin to work out an answer; from here on the configuration cannot be changed."""
+        """Start executing a query. The configuration is locked from here on."""
         with refusals():
             self._duckdb.execute("SET lock_configuration = true")
             asked = self._relation(sql)
@@ -106,12 +106,12 @@ class Engine:
         try:
             return self._duckdb.sql(sql)
         except duckdb.Error:
-            self._duckdb.execute(sql)  # which refuses the same, and shows the place in the SQL
+            self._duckdb.execute(sql)  # raises the same error, with the position in the SQL
             raise
 
 
 def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """The next batch, or None at the end; what DuckDB says on the way comes through Arrow, as an OSError."""
+    """Return the next batch, or None at the end. DuckDB's errors during execution arrive through Arrow as OSError."""
     try:
         with refusals():
             return next(batches, None)
@@ -121,7 +121,7 @@ def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn what DuckDB says inside the block into ours, with the place that it shows."""
+    """Translate DuckDB's errors in the block, including the position in the SQL."""
     try:
         yield
     except (duckdb.Error, pa.ArrowException) as error:

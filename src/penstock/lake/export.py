@@ -1,4 +1,4 @@
-"""Answers as files, which appear whole or not at all."""
+"""Export of query results to files. A file appears completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.schemas.to_json import to_json
 
 
 def check_target(file: Path) -> None:
-    """Refuse a name that no answer can be written to, before the question is asked."""
+    """Reject an invalid target file before the query runs."""
     if file.suffix not in _FORMATS:
         raise UsageError(f"{file}: an answer is written as {' or '.join(_FORMATS)}", hint="name the file so")
     if not file.parent.is_dir():
@@ -25,7 +25,7 @@ def check_target(file: Path) -> None:
 
 
 def write_answer(answer: Answer, file: Path) -> int:
-    """Write all rows to a `.csv` or `.parquet` file, in the place of one that may be there; how many there were."""
+    """Write all rows to a `.csv` or `.parquet` file, replacing an existing file. Return the number of rows."""
     make, text_only = _FORMATS[file.suffix]
     schema = _text_schema(answer.rows.schema) if text_only else answer.rows.schema
     count = 0
@@ -37,7 +37,7 @@ def write_answer(answer: Answer, file: Path) -> int:
 
 
 def _text_schema(schema: pa.Schema) -> pa.Schema:
-    """What CSV has no form for becomes text."""
+    """Return the schema with text in place of types that CSV cannot represent."""
     return pa.schema([field if _is_plain(field.type) else pa.field(field.name, pa.string()) for field in schema])
 
 

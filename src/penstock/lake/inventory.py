@@ -1,4 +1,4 @@
-"""Which tables there are, as the names of the files tell: pure, so that any listing will do."""
+"""Table discovery from file names, as pure functions over any listing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEDGER = "ledger"
 
 @dataclass
 class TableFiles:
-    """What belongs to one table: its data, whether it has a log of Delta, and what its writers noted."""
+    """Files of one table: data, Delta log, and notes of its writers."""
 
     name: TableName
     data: list[StoredFile] = field(default_factory=list)
@@ -31,12 +31,12 @@ class TableFiles:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a table to read; the log of one that was cut off in its first commit has none."""
+        """Whether the table can be read. A Delta log whose first commit was interrupted has no table."""
         return self.has_commit if self.is_delta else bool(self.data or self.notes)
 
 
 def inventory(files: Iterable[StoredFile]) -> dict[TableName, TableFiles]:
-    """The tables that these files make, by name."""
+    """Return the tables formed by these files, by name."""
     tables: dict[TableName, TableFiles] = {}
     for file in files:
         head, _, rest = file.path.partition("/")
@@ -48,12 +48,12 @@ def inventory(files: Iterable[StoredFile]) -> dict[TableName, TableFiles]:
 
 
 def is_table_name(name: str) -> bool:
-    """Whether a table can have this name; others lead out of the lake, or to what is not for readers."""
+    """Whether a table can have this name. Other names lead out of the lake or to internal files."""
     return not any(_is_inner(piece) or not piece for piece in name.split("/"))
 
 
 def folders(path: str) -> tuple[tuple[str, str], ...]:
-    """The hive-style folders of a path: `Event_Type=View/Day=1/a.parquet` is Event_Type: View, Day: 1."""
+    """Return the Hive-style folders of a path: `Event_Type=View/Day=1/a.parquet` is Event_Type: View, Day: 1."""
     pairs = (piece.partition("=") for piece in path.split("/")[:-1])
     return tuple((name, value) for name, equals, value in pairs if equals)
 
@@ -72,7 +72,7 @@ def _take_file(tables: dict[TableName, TableFiles], file: StoredFile) -> None:
 
 
 def _take_note(tables: dict[TableName, TableFiles], path: str, file: StoredFile) -> None:
-    """`<table>/table.json`, or `<table>/queries/<query>/…`, of which the ledger tells the batches."""
+    """Record a note: `<table>/table.json` or `<table>/queries/<query>/…`, where the ledger lists the batches."""
     pieces = path.split("/")
     if pieces[-1] == NOTES and _QUERIES not in pieces:
         _table(tables, TableName("/".join(pieces[:-1]))).notes = file
@@ -89,7 +89,7 @@ def _table(tables: dict[TableName, TableFiles], name: TableName) -> TableFiles:
 
 
 def _is_inner(piece: str) -> bool:
-    """Whether a table begins above this piece of a path."""
+    """Whether the table's root is above this piece of a path."""
     return "=" in piece or _is_hidden(piece)
 
 

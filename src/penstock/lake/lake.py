@@ -1,4 +1,4 @@
-"""The lake: its tables by name."""
+"""The lake: lookup of tables by name."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from penstock.spark.lake.table import INTERNAL, SERVER_NOTE
 
 
 class Lake:
-    """Every table below the setting `lake`, found by its files; nothing has to be declared."""
+    """All tables below the setting `lake`, discovered from their files without declarations."""
 
     def __init__(self, settings: Settings) -> None:
         self._store = open_store(settings)
 
     @property
     def location(self) -> str:
-        """Where it is."""
+        """Location of the lake."""
         return self._store.location
 
     def tables(self) -> list[Table]:
-        """All tables by name."""
+        """Return all tables by name."""
         return [_open(self._store, files) for files in inventory(self._store.below()).values()]
 
     def table(self, name: str) -> Table:
-        """One table; TableNotFound has a hint with the closest name."""
+        """Return one table. Raise TableNotFound with the closest name as a hint."""
         return _open(self._store, self._files(name))
 
     def writers(self, name: str) -> list[str]:
-        """The queries that keep their state for this table in the lake."""
+        """Return the queries that store state for this table in the lake."""
         return sorted(self._files(name).writers)
 
     def server(self, name: str) -> str:
-        """The server that is noted with a mirror, as `<system identifier>/<timeline>`; empty if none is."""
+        """Return a mirror's recorded server, as `<system identifier>/<timeline>`; empty if not recorded."""
         notes = f"{INTERNAL}/{self._files(name).name}"
         path = f"{notes}/{SERVER_NOTE}"
         if path not in {file.path for file in self._store.below(notes)}:

@@ -1,4 +1,4 @@
-"""A table of plain Parquet: whatever files are in its folders."""
+"""Reader of plain Parquet tables, made of the files in their folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READABLE_IN_PATHS = (types.is_string, types.is_integer, types.is_boolean, types
 
 
 class ParquetTable:
-    """As the protocol says; the columns are those that its writer noted, else those that the files have."""
+    """Parquet table. Its columns come from the writer's notes, otherwise from the files."""
 
     format: Format = "parquet"
 
@@ -34,22 +34,22 @@ class ParquetTable:
 
     @property
     def partition_by(self) -> tuple[str, ...]:
-        """As the protocol says."""
+        """Partition columns from the writer's notes, otherwise from the folder names."""
         if self._notes:
             return tuple(self._notes["partition_by"])
         start = len(self.name) + 1
         return tuple(dict.fromkeys(name for file in self._files.data for name, _ in folders(file.path[start:])))
 
     def schema(self) -> pa.Schema:
-        """As the protocol says."""
+        """Return the columns of the dataset, including those of the folders."""
         return self._dataset.schema
 
     def rows(self, choose: Choose) -> ds.Dataset:  # noqa: ARG002 - the dataset reads what it is asked for
-        """As the protocol says; columns and folders that a question does not need are not read."""
+        """Return the rows as a dataset, which skips unneeded columns and folders."""
         return self._dataset
 
     def summary(self) -> Summary:
-        """As the protocol says."""
+        """Return the number of partitions, files and rows, the total size, and the time of the last write."""
         data = self._files.data
         with self._readable():
             rows = self._dataset.count_rows()
@@ -62,7 +62,7 @@ class ParquetTable:
         )
 
     def history(self, limit: int) -> list[Change]:
-        """As the protocol says: the batches that the ledgers of its writers still have."""
+        """Return the newest batches that remain in the ledgers of the table's writers."""
         newest = sorted(self._files.ledger, key=lambda entry: entry[1].written, reverse=True)[:limit]
         return [self._change(query, file) for query, file in newest]
 
@@ -101,7 +101,10 @@ class ParquetTable:
         return None
 
     def _partitioning(self, noted: pa.Schema | None) -> ds.Partitioning:
-        """Folders are read as text unless their writer noted another type: `01` is not the number 1."""
+        """Return the partitioning.
+
+        Folders are text unless the writer noted a different type: `01` is not the number 1.
+        """
         return ds.partitioning(pa.schema([(name, _in_path(name, noted)) for name in self.partition_by]), flavor="hive")
 
     @contextmanager
@@ -116,7 +119,7 @@ class ParquetTable:
 
 
 def _with_path_types(schema: pa.Schema, partition_by: Iterable[str]) -> pa.Schema:
-    """The schema with moments of folders without their zone, UTC: Arrow reads them only so."""
+    """Return the schema with timestamp folders as UTC without a zone, the only form that Arrow can parse."""
     folders = set(partition_by)
     return pa.schema(
         field.with_type(pa.timestamp("us")) if field.name in folders and types.is_timestamp(field.type) else field

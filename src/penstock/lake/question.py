@@ -1,4 +1,4 @@
-"""A question to the lake: the tables that it names are opened, and nothing else is."""
+"""Queries against the lake. Only the tables named in a query are opened."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAMPLE = "sample"
 
 @contextmanager
 def ask(lake: Lake, sql: str) -> Iterator[Answer]:
-    """Answer one SELECT over tables of the lake; TableNotFound or QuestionRefused says what is wrong with it."""
+    """Run one SELECT on tables of the lake. Raise TableNotFound or QuestionRefused for an invalid query."""
     with Engine() as engine:
         asked = engine.read(sql)
         for ref in asked.tables:
@@ -35,7 +35,7 @@ def ask(lake: Lake, sql: str) -> Iterator[Answer]:
 
 @contextmanager
 def sample(table: Table, count: int) -> Iterator[Answer]:
-    """Some rows of a table, without reading all of it."""
+    """Return some rows of a table without reading the whole table."""
     rows = table.rows(lambda _columns: None)
     if isinstance(rows, pa.RecordBatchReader):
         batches = (batch for batch in rows if batch.num_rows)

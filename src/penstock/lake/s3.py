@@ -1,4 +1,4 @@
-"""S3 for readers that are not Spark, from the same settings as Spark's `fs.s3a`."""
+"""S3 access without Spark, configured by the settings for Spark's `fs.s3a`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, repr=False)
 class S3Access:
-    """Where S3 is and with which keys; without keys, those of the usual AWS variables and files are taken."""
+    """S3 endpoint and credentials. Without keys, the usual AWS variables and files apply."""
 
     endpoint: str | None = None
     access_key: str | None = None
@@ -24,7 +24,7 @@ class S3Access:
     region: str = _REGION
 
     def filesystem(self, timeout: float) -> fs.FileSystem:
-        """Arrow's file system for it; each request may take so many seconds."""
+        """Create Arrow's file system. `timeout` limits each request, in seconds."""
         own: dict[str, Any] = {"access_key": self.access_key, "secret_key": self.secret_key} if self.access_key else {}
         if self.endpoint:
             scheme, address = urlsplit(self.endpoint)[:2]
@@ -38,7 +38,7 @@ class S3Access:
         )
 
     def delta_options(self, timeout: float) -> dict[str, str]:
-        """The same for the Delta library."""
+        """Return the options for the Delta library."""
         given = {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": self.access_key,
@@ -51,7 +51,7 @@ class S3Access:
 
 
 def s3_access(options: Mapping[str, Any]) -> S3Access:
-    """Read Hadoop's names (`endpoint`, `access.key`, `secret.key`, `endpoint.region`, `connection.ssl.enabled`)."""
+    """Read Hadoop's options (`endpoint`, `access.key`, `secret.key`, `endpoint.region`, `connection.ssl.enabled`)."""
     plain = str(options.get("connection.ssl.enabled", "true")).lower() == "false"
     endpoint = options.get("endpoint")
     if endpoint and "://" not in str(endpoint):

@@ -1,4 +1,4 @@
-"""Spark's types, as the notes about a table have them, in Arrow's words."""
+"""Conversion of Spark's types in table notes to Arrow types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 def arrow_schema(struct: Mapping[str, Any]) -> pa.Schema:
-    """The columns of a table from the JSON of Spark's StructType; KeyError for a type that is not known here."""
+    """Convert the JSON of Spark's StructType to an Arrow schema. Raise KeyError for an unknown type."""
     return pa.schema([pa.field(field["name"], _type(field["type"])) for field in struct["fields"]])
 
 

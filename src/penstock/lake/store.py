@@ -1,4 +1,4 @@
-"""The files of a lake, wherever it is: the one module that knows Arrow's file systems and their errors."""
+"""Files of a lake in any location, through Arrow's file systems."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _S3 = ("s3a", "s3")
 
 
 class StoredFile(NamedTuple):
-    """A file of the lake: its path below the lake, its bytes, and when it was written."""
+    """File in the lake: path relative to the lake, size in bytes, and time of the last write."""
 
     path: str
     size: int
@@ -29,7 +29,7 @@ class StoredFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Store:
-    """A lake's files; every call raises LakeUnavailable where the system below does not answer."""
+    """File access for a lake. Every call raises LakeUnavailable if the underlying system fails."""
 
     location: str
     root: str
@@ -38,7 +38,10 @@ class Store:
     delta_options: dict[str, str] = field(default_factory=dict, repr=False)
 
     def below(self, directory: str = "") -> list[StoredFile]:
-        """Every file below a directory, at any depth, by name; none if it is not there, or a file itself."""
+        """Return every file below a directory, recursively, by name.
+
+        A missing directory or a plain file yields none.
+        """
         selector = fs.FileSelector(self.full(directory), recursive=True, allow_not_found=True)
         with told(self.location):
             try:
@@ -51,17 +54,17 @@ class Store:
         )
 
     def read(self, path: str) -> bytes:
-        """The content of a file that is there."""
+        """Return the content of an existing file."""
         with told(path), self.system.open_input_file(self.full(path)) as file:
             return bytes(file.read())
 
     def full(self, path: str) -> str:
-        """The path as the file system has it."""
+        """Return the path in the file system's form."""
         return f"{self.root}/{path}" if path else self.root
 
 
 def open_store(settings: Settings) -> Store:
-    """The store behind the setting `lake`."""
+    """Open the store for the setting `lake`."""
     location = settings.lake.rstrip("/")
     if is_local(location):
         path = str(local_path(location))
@@ -78,7 +81,7 @@ def open_store(settings: Settings) -> Store:
 
 @contextmanager
 def told(place: str) -> Iterator[None]:
-    """Turn the system's refusals inside the block into ours."""
+    """Translate errors of the file system into LakeUnavailable."""
     try:
         yield
     except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""A table as its readers see it, whichever format it has."""
+"""Interface of tables for readers, independent of the format."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from penstock.lake.inventory import TableName
 
 Format = Literal["parquet", "delta"]
 Rows: TypeAlias = ds.Dataset | pa.RecordBatchReader
-"""A dataset can be read again and in part; a reader gives everything, once."""
+"""Rows of a table. A dataset can be read repeatedly and in part; a reader returns everything, once."""
 
 Choose = Callable[[Sequence[str]], list[str] | None]
-"""Which of a table's columns are needed; None for all."""
+"""Function that selects the needed columns of a table; None for all."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """How much is in a table, and when it was last written to."""
+    """Size of a table, and time of its last write."""
 
     partitions: int
     files: int
@@ -33,7 +33,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Change:
-    """One write to a table: a commit of Delta, or a batch in a ledger."""
+    """One write to a table: a Delta commit, or a batch in a ledger."""
 
     number: int
     when: datetime
@@ -42,14 +42,14 @@ class Change:
 
 
 class Table(Protocol):
-    """A table at one moment; what is written later is not seen.
+    """Snapshot of a table. Later writes are not visible.
 
-    LakeUnavailable is raised where the lake does not answer, TableUnreadable where files are not what they should be.
+    Raises LakeUnavailable if the lake does not answer, TableUnreadable if files are damaged or invalid.
     """
 
     @property
     def name(self) -> TableName:
-        """Its name, which is its path below the lake."""
+        """Name of the table, equal to its path below the lake."""
         ...
 
     @property
@@ -59,21 +59,21 @@ class Table(Protocol):
 
     @property
     def partition_by(self) -> tuple[str, ...]:
-        """The columns that make its folders."""
+        """Partition columns."""
         ...
 
     def schema(self) -> pa.Schema:
-        """Its columns, those of the folders too."""
+        """Return the columns, including partition columns."""
         ...
 
     def rows(self, choose: Choose) -> Rows:
-        """Every row; the columns that are chosen, and perhaps more."""
+        """Return every row with the chosen columns, possibly with more."""
         ...
 
     def summary(self) -> Summary:
-        """How much is in it."""
+        """Return counts, size and time of the last write."""
         ...
 
     def history(self, limit: int) -> list[Change]:
-        """The last writes, the newest first."""
+        """Return the last writes, newest first."""
         ...

@@ -1,7 +1,7 @@
-"""Compaction: many small files of a table become few large ones, while pipelines write and readers read.
+"""Compaction: merge many small files of a table into a few large ones, concurrently with writers and readers.
 
-Delta does it by one commit of its log (`delta.py`). Plain Parquet has no log: a reader takes the files that it finds,
-so a folder has to change in one moment (`parquet.py`). A directory of this machine can do that, an object store cannot.
+Delta replaces files in one commit of its log (`delta.py`). Plain Parquet has no log, and a reader uses the files in the
+folder, so a folder must change atomically (`parquet.py`). A local directory supports this, an object store does not.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["Compacted", "compact_table"]
 
 
 def compact_table(settings: Settings, name: str, target_bytes: int = DEFAULT_TARGET_BYTES) -> Compacted:
-    """Merge the small files of a table into files of about this size.
+    """Merge the small files of a table into files of about `target_bytes`.
 
-    No reader sees a record twice or not at all, a pipeline that writes to the table goes on, and a crash at any point
-    leaves the table as it was before or after.
+    No reader sees a record twice or not at all, and pipelines keep writing to the table. After a crash at any point,
+    the table is in its state from before or after the compaction.
     """
     found = Lake(settings).table(name)
     if found.format == "delta":

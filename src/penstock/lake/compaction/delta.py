@@ -1,7 +1,8 @@
-"""Compaction of a Delta table: one commit takes small files out and puts large ones in; readers see before or after.
+"""Compaction of a Delta table: one commit replaces small files by large ones, so readers see either state.
 
-The `deltalake` library does it where all writers of Delta spell the files' paths alike. It escapes other paths in its
-own way, so its commit removes nothing and every row is there twice; those tables are compacted by `delta_rewrite`.
+The `deltalake` library is used if all Delta writers spell the files' paths alike. It escapes other paths differently:
+its commit would remove nothing, and every row would exist twice. Tables with such paths are compacted by
+`delta_rewrite`.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from penstock.lake.inventory import TableName
 from penstock.lake.store import Store
 from penstock.spark.files import is_local
 
-# A commit that a writer on S3 overwrote at the same moment is no loss, because it changed no data; a checkpoint that
-# holds it would be one.
+# A compaction changes no data, so its commit may be lost to a concurrent writer on S3. A checkpoint with the lost
+# commit would be a loss.
 _NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 
 
 def compact_delta(store: Store, name: TableName, target_bytes: int) -> Compacted:
-    """Merge small files; the old ones stay for who reads an older version, until they are a week old."""
+    """Merge small files. The replaced files remain for readers of older versions until they are a week old."""
     with _delta_errors(store, name):
         table = DeltaTable(f"{store.delta_uri}/{name}", storage_options=store.delta_options)
         if all(map(is_plain, _references(table))):
@@ -45,7 +46,7 @@ def compact_delta(store: Store, name: TableName, target_bytes: int) -> Compacted
 
 
 def _references(table: DeltaTable) -> list[str]:
-    """Return the paths of all files of the table, as the log has them."""
+    """Return the paths of all files of the table, as spelled in the log."""
     return list(pa.table(table.get_add_actions(flatten=False)).column("path").to_pylist())
 
 

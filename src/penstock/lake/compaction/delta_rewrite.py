@@ -34,24 +34,24 @@ _MOST_ATTEMPTS: Final = 1000
 _HARMLESS_FEATURES: Final = frozenset(
     {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns", "timestampNtz"}
 )
-"""Features that say nothing about files which only change places; with others, Delta's own writer is needed."""
+"""Features without effect on files that are only replaced. Any other feature needs Delta's own writer."""
 
 _READER, _WRITER, _BY_FEATURES = 1, 4, 7
-"""The newest protocol versions without column mapping, and the writer version that lists its features instead."""
+"""Newest protocol versions without column mapping, and the writer version that lists its features instead."""
 
 PartitionValues = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
 class _Added:
-    """One file of the table, as the log has it."""
+    """One file of the table, as recorded in the log."""
 
     reference: str
     size: int
     partition: PartitionValues
 
     def remove(self, now: int) -> dict[str, Any]:
-        """Return the action that takes the file out of the table, without a change of its data."""
+        """Return the action that removes the file from the table without a data change."""
         return {
             "remove": {
                 "path": self.reference,
@@ -66,20 +66,20 @@ class _Added:
 
 @dataclass
 class _Rewrite:
-    """Files that were merged, the actions of the commit, and the new files."""
+    """Merged files, new files, and the actions of the commit."""
 
     merged: list[_Added] = field(default_factory=list)
     actions: list[dict[str, Any]] = field(default_factory=list)
     made: list[Path] = field(default_factory=list)
 
     def discard(self) -> None:
-        """Remove the new files; only allowed while it is certain that no commit names them."""
+        """Remove the new files. Allowed only if certainly no commit refers to them."""
         for path in self.made:
             path.unlink(missing_ok=True)
 
 
 def rewrite_small_files(table: DeltaTable, name: str, root: str, target_bytes: int) -> Compacted:
-    """Merge the small files of every partition and commit that; nothing is changed if there are none."""
+    """Merge the small files of every partition and commit the result. Without small files, nothing changes."""
     _refuse_unknown_features(table, name)
     version, rewrite = table.version(), _Rewrite()
     try:
@@ -107,7 +107,7 @@ def _refuse_unknown_features(table: DeltaTable, name: str) -> None:
 
 
 def _small_groups(table: DeltaTable, name: str, root: Path, target_bytes: int) -> Iterator[list[_Added]]:
-    """Return the files to merge: of one partition, with the same columns, and together about as large as wanted."""
+    """Yield the files to merge, from one partition, with equal columns and a total size close to the target."""
     added = {file.reference: file for file in _added_files(table, name) if is_small(file.size, target_bytes)}
     by_partition = sorted(added.values(), key=_partition_key)
     for _, files in groupby(by_partition, key=_partition_key):
@@ -167,7 +167,7 @@ def _merge_group(group: Sequence[_Added], root: Path, rewrite: _Rewrite) -> None
 
 
 def _commit(root: str, name: str, read_version: int, rewrite: _Rewrite) -> None:
-    """Write the commit at the next free version, unless a commit in between contradicts it."""
+    """Write the commit at the next free version, unless a concurrent commit conflicts."""
     files, sources = LocalFiles(), {file.reference for file in rewrite.merged}
     lines = [json.dumps(action, ensure_ascii=False) for action in (_commit_info(read_version), *rewrite.actions)]
     content = ("\n".join(lines) + "\n").encode()
@@ -182,7 +182,7 @@ def _commit(root: str, name: str, read_version: int, rewrite: _Rewrite) -> None:
 
 
 def _contradicts(commit: bytes, sources: set[str]) -> bool:
-    """Return True if a commit removes one of the merged files, or changes what the table's files have to look like."""
+    """Return True if a commit removes one of the merged files, or changes the table's metadata or protocol."""
     actions = [json.loads(line) for line in commit.splitlines() if line.strip()]
     return not actions or any(
         "metaData" in action or "protocol" in action or action.get("remove", {}).get("path") in sources

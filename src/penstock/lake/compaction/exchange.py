@@ -1,4 +1,4 @@
-"""Two directories change places in one moment: the kernel's `renameat2` with RENAME_EXCHANGE."""
+"""Atomic exchange of two directories, with `renameat2` and RENAME_EXCHANGE."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNKNOWN_TO_SYSTEM = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Let each stand where the other stood; nobody ever finds one of the two places empty."""
+    """Swap two directories atomically. Neither path is ever missing."""
     libc = ctypes.CDLL(None, use_errno=True)
     call = getattr(libc, "renameat2", None)
     if call is not None and call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:

@@ -1,4 +1,4 @@
-"""Several Parquet files of the same columns become one, row by row as they were."""
+"""Merge of several Parquet files with equal columns into one, with rows unchanged and in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFAULT_CODEC = "snappy"
 
 
 def columns_of(path: Path) -> pa.Schema:
-    """The columns of a file."""
+    """Return the columns of a file."""
     try:
         return pq.read_schema(path)
     except (pa.ArrowInvalid, OSError) as error:
@@ -25,7 +25,7 @@ def columns_of(path: Path) -> pa.Schema:
 
 
 def merge(sources: Sequence[Path], target: Path) -> None:
-    """Write all rows of the sources to the target, and make sure that it has them and is on the disk."""
+    """Write all rows of the sources to the target, verify the row count, and sync the target to disk."""
     try:
         with pq.ParquetWriter(
             target, columns_of(sources[0]), compression=_codec(sources), store_decimal_as_integer=True
@@ -41,13 +41,13 @@ def merge(sources: Sequence[Path], target: Path) -> None:
 
 
 def _codec(sources: Sequence[Path]) -> str:
-    """Return the codec of the first file that has rows; a batch without good rows leaves a file with no row group."""
+    """Return the codec of the first file with rows. A batch without valid rows leaves a file without row groups."""
     found = (pq.read_metadata(source) for source in sources)
     return next((str(each.row_group(0).column(0).compression) for each in found if each.num_row_groups), _DEFAULT_CODEC)
 
 
 def _tables(sources: Sequence[Path]) -> Iterator[pa.Table]:
-    """The rows in pieces that are worth a row group each; memory holds one piece, however many rows there are."""
+    """Yield the rows in pieces of about one row group. Memory holds one piece at a time."""
     held: list[pa.RecordBatch] = []
     for source in sources:
         with pq.ParquetFile(source) as file:

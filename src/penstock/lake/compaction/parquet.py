@@ -1,13 +1,13 @@
-"""Compaction of plain Parquet in a directory of this machine, folder by folder.
+"""Compaction of plain Parquet in a local directory, folder by folder.
 
- 1  small files are merged into a new directory, beside the tables, where no reader looks
- 2  under the table's lock, which writers take to move their files in: the files that were not merged are linked into
-    the new directory, and the two directories change places in one moment
+ 1  small files are merged into a new directory, next to the tables, outside of the readers' view
+ 2  under the table's lock, which writers acquire to move their files in: unmerged files are linked into the new
+    directory, and the two directories are swapped atomically
  3  the old directory is removed
 
-Whoever lists the folder finds the old files or the new ones. Who has listed it and comes to open a file after step 2
-is told that the file is not there, and has to ask again. A crash leaves a directory that nobody reads, which the next
-compaction removes. Files that a ledger still wants to move are left alone.
+A reader that lists the folder finds either the old files or the new ones. A reader that listed the folder earlier and
+opens a file after step 2 gets a missing-file error and must query again. A crash leaves a directory that nobody reads;
+the next compaction removes it. Files that a ledger still has to move are not touched.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from penstock.spark.lake.table import LakeTable
 
 
 def compact_parquet(table: LakeTable, target_bytes: int) -> Compacted:
-    """Merge the small files of every folder of the table; one compaction of a table runs at a time."""
+    """Merge the small files in every folder of the table. A table has at most one compaction at a time."""
     files, work = LocalFiles(), local_path(table.internal) / "compaction"
     with files.lock(f"{table.internal}/compaction.lock"):
         try:
@@ -37,7 +37,7 @@ def compact_parquet(table: LakeTable, target_bytes: int) -> Compacted:
             done = Compacted(table.name)
             for folder in _folders(local_path(table.path)):
                 found = list(_small_files(folder, target_bytes))
-                # Asked after the files were found: each of them is either in here, or moved for good.
+                # Read after listing the files: each file is either listed here, or moved permanently.
                 unfinished = _unfinished(files, table)
                 small = [file for file in found if file.name not in unfinished]
                 done = done.plus(_compact_folder(table, folder, groups(small, target_bytes), work))
@@ -63,7 +63,7 @@ def _compact_folder(table: LakeTable, folder: Path, merging: list[list[SmallFile
 
 
 def _swap(table: LakeTable, folder: Path, new: Path, merged: set[str]) -> None:
-    """Let the new directory stand in the folder's place, with all files that were not merged."""
+    """Swap the new directory into the folder's place, together with all unmerged files."""
     with LocalFiles().lock(table.lock):
         present = {entry.name for entry in os.scandir(folder)}
         if not merged <= present:
@@ -75,7 +75,10 @@ def _swap(table: LakeTable, folder: Path, new: Path, merged: set[str]) -> None:
 
 
 def _folders(root: Path) -> Iterator[Path]:
-    """Every directory that holds files of the table; one with directories beside its files cannot be exchanged."""
+    """Yield every directory with files of the table.
+
+    A directory with both files and subdirectories cannot be swapped.
+    """
     for directory, inner, names in os.walk(root):
         if not any(name.endswith(".parquet") for name in names):
             continue
@@ -93,7 +96,7 @@ def _small_files(folder: Path, target_bytes: int) -> Iterator[SmallFile]:
 
 
 def _unfinished(files: LocalFiles, table: LakeTable) -> set[str]:
-    """The files of batches whose writer died while it moved them: it will come back for them by their names."""
+    """Return the files of batches whose writer died while moving them. The writer will look for them by name."""
     queries = local_path(table.state(""))
     names = [path.name for path in queries.iterdir()] if queries.is_dir() else []
     last = (Ledger(files, ledger_of(table, name)).last() for name in names)

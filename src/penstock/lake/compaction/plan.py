@@ -1,4 +1,4 @@
-"""Which files are merged: a pure decision."""
+"""Selection of the files to merge, as pure functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import groupby
 
 @dataclass(frozen=True)
 class Compacted:
-    """What a compaction did: how many files and bytes went in, and how many came out."""
+    """Result of a compaction: number of files and bytes before and after."""
 
     table: str
     files_before: int = 0
@@ -18,7 +18,7 @@ class Compacted:
     bytes_after: int = 0
 
     def plus(self, other: Compacted) -> Compacted:
-        """Both together."""
+        """Return the sum of two results."""
         return Compacted(
             self.table,
             self.files_before + other.files_before,
@@ -30,7 +30,7 @@ class Compacted:
 
 @dataclass(frozen=True)
 class SmallFile:
-    """A file of a folder; only files of the same kind (their writer and their columns) are merged."""
+    """File in a folder. Only files of one kind (writer and columns) are merged."""
 
     name: str
     size: int
@@ -38,12 +38,12 @@ class SmallFile:
 
 
 def is_small(size: int, target_bytes: int) -> bool:
-    """Whether a file is worth merging: larger ones would be written again and again for the sake of a few rows."""
+    """Whether a file is worth merging. Larger files would be rewritten repeatedly for the sake of a few rows."""
     return size * 2 < target_bytes
 
 
 def groups(files: Iterable[SmallFile], target_bytes: int) -> list[list[SmallFile]]:
-    """Files of one kind that together are about as large as wanted; a file that would be alone is left alone."""
+    """Return groups of files of one kind, each close to the target size. A file without partners is skipped."""
     ordered = sorted(files, key=lambda file: (str(file.kind), file.name))
     found = (_filled(list(same), target_bytes) for _, same in groupby(ordered, key=lambda file: file.kind))
     return [group for each in found for group in each if len(group) > 1]
