@@ -46,7 +46,7 @@ _DEFAULTS: Mapping[str, str] = {
     # One merge generates a hundred classes: with Spark's default of 100, every batch would recompile all of them.
     "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.sql.streaming.numRecentProgressUpdates": "20",
-    # Limit the history that Spark keeps for its disabled UI: a driver runs for months.
+    # Limit the history for Spark's UI, which is disabled by default: a driver runs for months.
     "spark.sql.ui.retainedExecutions": "10",
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "10000",

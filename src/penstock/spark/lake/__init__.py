@@ -1,1 +1,1 @@
-"""Lake tables: Parquet and Delta, written exactly once, read by anybody."""
+"""Lake tables: Parquet and Delta, written exactly once, readable by any tool."""

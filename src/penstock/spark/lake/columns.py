@@ -1,4 +1,4 @@
-"""The columns that a table of the lake has, whatever its format."""
+"""Columns of a lake table, independent of its format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.spark.lake.table_notes import read_notes
 
 
 def table_columns(session: SparkSession, table: LakeTable) -> T.StructType | None:
-    """The columns as they are now; None before the table's first batch."""
+    """Return the current columns; None before the table's first batch."""
     files = files_at(table.lake, session)
     if is_delta_table(files, table.path):
         with spark_failures(f"reading table {table.name}"):

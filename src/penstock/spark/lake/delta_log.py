@@ -1,4 +1,4 @@
-"""What the log of a Delta table tells by its files alone, without a job of Spark."""
+"""Facts about a Delta table from the files of its log, without a Spark job."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _ABOUT: Final = b'{"commitInfo"'
 
 
 def is_delta_table(files: Files, path: str) -> bool:
-    """Whether a Delta table is there: a driver that was killed in the first commit leaves a log without any."""
+    """Whether a Delta table exists: a driver killed during the first commit leaves a log without a commit."""
     return any(is_commit(found.path) for found in files.below(log_path(path)))
 
 
 def is_commit(name: str) -> bool:
-    """Whether a file of a log, by its name in there, tells of a commit."""
+    """Whether a file of a log, by its name within the log, describes a commit."""
     return _COMMIT.match(name) is not None
 
 
 def log_path(path: str) -> str:
-    """Where the log of the table at this path lies."""
+    """Return the path of the log of a table."""
     return f"{path}/{LOG}"
 
 
 def remove_unfinished_commits(files: Files, path: str) -> None:
-    """Remove from a log what is no commit: files that a driver wrote before it was killed."""
+    """Remove from a log all files that are not commits: leftovers of a driver that was killed."""
     for found in files.below(log_path(path)):
         if not is_commit(found.path):
             files.remove(f"{log_path(path)}/{found.path}")
@@ -40,23 +40,23 @@ def remove_unfinished_commits(files: Files, path: str) -> None:
 
 
 def commits(files: Files, path: str) -> list[str]:
-    """The commits that the log still has, by the names of their files, the newest first."""
+    """Return the file names of the commits in the log, newest first."""
     found = (file.path for file in files.below(log_path(path)))
     return sorted(filter(_ACTIONS.fullmatch, found), reverse=True)
 
 
 def versions_below(version: int) -> Iterator[str]:
-    """The names that commits have, from this version down to the first one."""
+    """Yield the file names of commits from this version down to the first."""
     return (f"{number:020}.json" for number in range(version, -1, -1))
 
 
 def is_first(commit: str) -> bool:
-    """Whether there is no older commit that the log could have forgotten."""
+    """Whether a commit is the table's first, so that the log cannot have dropped an older commit."""
     return commit == _FIRST
 
 
 def note_of(files: Files, path: str, commit: str) -> str | None:
-    """What a commit notes of itself; None if it notes nothing, or was forgotten meanwhile."""
+    """Return a commit's user metadata; None if there is none, or if the log has dropped the commit meanwhile."""
     actions = files.read(f"{log_path(path)}/{commit}") or b""
     about = next((line for line in actions.splitlines() if line.startswith(_ABOUT)), None)
     return None if about is None else json.loads(about)["commitInfo"].get("userMetadata")

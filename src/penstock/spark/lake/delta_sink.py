@@ -1,8 +1,8 @@
-"""Rows into a Delta table, exactly once: a batch and the position that it leads to are one commit of the table's log.
+"""Write rows to a Delta table, exactly once: one commit of the log contains a batch and the resulting position.
 
-A reader of Delta sees all of a batch or nothing. Every commit carries the query's name and position, so after a crash
-the table itself tells how far it is. Delta takes each of a query's numbers once, so a driver that was taken for dead,
-while its Java was still at work, cannot commit after its successor has begun: that one takes a number first.
+A Delta reader sees all of a batch or nothing. Every commit contains the query's name and position, so after a crash the
+table itself reports the progress. Delta accepts each number of a query once. A successor claims a number before it
+starts, so a driver that was presumed dead while its Java process kept running cannot commit afterwards.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEWEST: Final = 50
 
 
 class DeltaSink:
-    """One query's way into one Delta table."""
+    """Sink of one query into one Delta table."""
 
     can_screen = False
 
@@ -49,19 +49,22 @@ class DeltaSink:
         self._notes: TableNotes | None = None
 
     def check(self, schema: T.StructType) -> None:
-        """As the protocol says."""
+        """Reject a table of a different format, and columns that do not fit the table."""
         refuse_other_format(self._files, self._table, "delta")
         next_notes(self._table, self._read_notes(), without_origin(schema))
 
     def landed(self) -> Position | None:
-        """As the protocol says; Delta leaves nothing half done, and from now on no other driver's batch can land."""
+        """Claim the table and return the position of the query's last commit.
+
+        Afterwards, no batch of a previous driver can land. Delta itself leaves no unfinished work after a crash.
+        """
         self._notes, self._number = self._read_notes(), 0
         if self._notes is None:
             return None
         return self._claim(next_notes(self._table, self._notes, self._notes.columns).columns)
 
     def unfit(self, schema: T.StructType) -> Column | None:
-        """As the protocol says: values that cannot name a folder, or that readers of the log cannot read."""
+        """Return the problem of values that cannot name a folder, or that readers of the log cannot parse."""
         found = [
             unnameable(self._table.partition_by, schema, self._table.path),
             unreadable(self._table.partition_by, schema),
@@ -70,20 +73,23 @@ class DeltaSink:
         return F.coalesce(*problems) if problems else None
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Return the rows with the table's columns, and with null for empty folder values."""
         plain = rows.drop(KAFKA)
         columns = next_notes(self._table, self._notes, plain.schema).columns
         return with_folders(conformed(plain, columns), self._table.partition_by)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
-        """As the protocol says: exactly once."""
+        """Commit the rows exactly once; raise TakenOver if a different driver owns the table."""
         self._append(formed.coalesce(writers(self._session, batch.size)), self._number + 1, batch.lands_at)
         self._require_own_commit()
         self._number += 1
         self._notes = next_notes(self._table, self._notes, formed.schema)
 
     def _require_own_commit(self) -> None:
-        """Raise unless the newest commit of the query is this driver's: Delta silently skips a number that is taken."""
+        """Raise unless this driver made the query's newest commit: Delta silently skips a number already taken.
+
+        The error is QueryInterrupted before the driver's first commit, and TakenOver afterwards.
+        """
         newest = self._first_own(versions_below(self._snapshot().version()))
         if newest is not None and newest.owner == self._owner:
             return
@@ -95,7 +101,7 @@ class DeltaSink:
         )
 
     def _claim(self, columns: T.StructType) -> Position | None:
-        """Take the next number, so that a driver that had it in mind cannot commit any more; gives the position."""
+        """Commit the next number, so that no previous driver can commit any more. Return the position."""
         nothing = self._session.createDataFrame([], columns)
         while True:
             last = self._last_commit()
@@ -114,7 +120,7 @@ class DeltaSink:
             once.option("mergeSchema", "true").option("userMetadata", about).save(self._table.path)
 
     def _properties(self, schema: T.StructType) -> Mapping[str, str]:  # noqa: ARG002 - for sinks of tables that have some
-        """What Delta is told of the table if these rows are its first."""
+        """Return the table properties to set if these rows create the table."""
         return {}
 
     def _read_notes(self) -> TableNotes | None:
@@ -126,7 +132,10 @@ class DeltaSink:
             return TableNotes(columns, tuple(detail.collect()[0][0]))
 
     def _last_commit(self) -> Commit:
-        """The query's newest commit; of a long log, what is older is only read if one of the query's is there."""
+        """Return the query's newest commit; raise LedgerLost if the log has dropped the commit.
+
+        In a long log, commits beyond the newest 50 are read only if the query has ever committed.
+        """
         names = commits(self._files, self._table.path)
         newest, older = names[:_NEWEST], names[_NEWEST:]
         found = self._first_own(newest)
@@ -140,16 +149,16 @@ class DeltaSink:
         return found or NO_COMMIT
 
     def _first_own(self, names: Iterable[str]) -> Commit | None:
-        """The first of these commits that is the query's."""
+        """Return the query's first commit in this list."""
         notes = (note_of(self._files, self._table.path, name) for name in names)
         return next(filter(None, (commit_in(about, self._query) for about in notes if about)), None)
 
     def _has_committed(self) -> bool:
-        """Whether the query ever made a commit: a table's log forgets old ones, but not that they were made."""
+        """Whether the query has ever committed: a log drops old commits, but keeps their transaction numbers."""
         return bool(self._snapshot().transactions().contains(self._query))
 
     def _snapshot(self) -> Any:  # noqa: ANN401 - an object of Java
-        """The table as this driver has seen it last."""
+        """Return the table's snapshot as this driver last saw it."""
         java: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public way to a table's log
         log = java.org.apache.spark.sql.delta.DeltaLog.forTable(self._session._jsparkSession, self._table.path)  # noqa: SLF001 - as above
         return log.unsafeVolatileSnapshot()
@@ -157,7 +166,7 @@ class DeltaSink:
 
 @dataclass(frozen=True)
 class Commit:
-    """What a commit of ours notes: its number, who made it, and the position that it leads to."""
+    """Note in a commit of Penstock: number, owner, and resulting position."""
 
     number: int
     owner: str
@@ -168,7 +177,7 @@ NO_COMMIT = Commit(0, "", Position({}, {}))
 
 
 def commit_in(about: str, query: str) -> Commit | None:
-    """What a commit's note says, if it is one of this query's; others may write to the table too."""
+    """Parse a commit's note; return None for commits of other writers."""
     try:
         data = json.loads(about)
     except ValueError:
@@ -178,6 +187,6 @@ def commit_in(about: str, query: str) -> Commit | None:
 
 
 def delta_path(table: LakeTable) -> str:
-    """The table as SQL names it."""
+    """Return the table's name in SQL."""
     escaped = table.path.replace("`", "``")
     return f"delta.`{escaped}`"

@@ -1,8 +1,8 @@
-"""How a table's columns change: a pure decision, and rows put into the form that the table has.
+"""Schema evolution of a table: a pure decision, and the conversion of rows to the table's columns.
 
-New columns appear, also inside of structs. A column that rows no longer have is null in them. A narrower number is
-written as the table's wider one. Any other change of type would leave files that no reader can read together, so it is
-refused, with the reason.
+New columns are added, also within structs. A column missing from the rows becomes null. A narrower number is written as
+the table's wider type. Any other change of type is rejected with the reason: no reader could read the old and the new
+files together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WIDER: Mapping[type[T.DataType], tuple[type[T.DataType], ...]] = {
 
 
 def evolved(table: T.StructType, rows: T.StructType, name: str) -> T.StructType:
-    """The table's columns after rows of this schema; SchemaIncompatible has every reason against them."""
+    """Return the table's columns after rows of this schema. Raise SchemaIncompatible with all reasons against them."""
     reasons = list(_reasons(table, rows, ""))
     if reasons:
         raise SchemaIncompatible(
@@ -37,7 +37,7 @@ def evolved(table: T.StructType, rows: T.StructType, name: str) -> T.StructType:
 
 
 def conformed(rows: DataFrame, table: T.StructType) -> DataFrame:
-    """The rows with exactly the table's columns, in its order and of its types."""
+    """Return the rows with exactly the table's columns, order and types."""
     have = {field.name: field.dataType for field in rows.schema.fields}
     return rows.select(
         *(
@@ -74,7 +74,7 @@ def _type_reasons(table: T.DataType, rows: T.DataType, place: str) -> Iterator[s
 
 
 def _takes(table: T.DataType, rows: T.DataType) -> bool:
-    """Whether every value of the rows' type is also one of the table's."""
+    """Whether the table's type contains every value of the rows' type."""
     match table, rows:
         case T.DecimalType(), T.DecimalType():
             whole = table.precision - table.scale >= rows.precision - rows.scale
@@ -108,7 +108,7 @@ def _merged_type(table: T.DataType, rows: T.DataType | None) -> T.DataType:
 
 
 def nullable(data_type: T.DataType) -> T.DataType:
-    """The same type with nothing required in it: what is required today may be missing tomorrow."""
+    """Return the type with every field nullable: a field required today may be missing tomorrow."""
     match data_type:
         case T.StructType():
             return T.StructType([T.StructField(field.name, nullable(field.dataType)) for field in data_type.fields])

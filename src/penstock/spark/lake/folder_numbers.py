@@ -1,8 +1,8 @@
-"""Folders by number while a batch is staged: `penstock_folder=17` for `Event_Type=view/Server_Date=2026-11-16`.
+"""Folder numbers for staging: `penstock_folder=17` stands for `Event_Type=view/Server_Date=2026-11-16`.
 
-Spark sorts a batch by its folders before it writes. By texts, that is a twelfth of all work from Kafka to Parquet; by
-one whole number it is far less. The numbers are made of the values that earlier batches brought, so a batch with
-another value has to be staged again, by the names of its folders. After each such miss the numbers rest for longer.
+Spark sorts a batch by folder before the write. Sorting by text takes a twelfth of all work from Kafka to Parquet;
+sorting by one integer takes far less. The numbers cover the values of earlier batches, so a batch with a new value must
+be staged again under folder names. After each miss, numbering pauses for longer.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from penstock.spark.lake.folders import NO_VALUE
 
 NUMBER: Final = "penstock_folder"
 _WORTH: Final = 100_000
-"""From so many rows on, sorting them takes a while."""
+"""Minimum number of rows; sorting fewer rows is fast anyway."""
 
 _MOST_VALUES: Final = 64
-"""How many values are told apart, in all columns: each row is compared with them, one after the other."""
+"""Maximum number of values in all columns: each row is compared with all values in turn."""
 
 _MOST_FOLDERS: Final = 1_000_000
 _UNKNOWN: Final = -_MOST_FOLDERS
-"""The place of a value that was not seen: the number is below zero then, whatever the other columns add to it."""
+"""Index of an unseen value: makes the number negative, regardless of the other columns."""
 
 
 class FolderNumbers:
-    """Numbers the folders of one table's batches by the values that were seen before."""
+    """Numbering of the folders of one table, based on the values seen so far."""
 
     def __init__(self, partition_by: Sequence[str]) -> None:
         self._columns = partition_by
@@ -42,7 +42,7 @@ class FolderNumbers:
         self._resting = 0
 
     def numbered(self, rows: DataFrame, size: int) -> DataFrame | None:
-        """The rows with the number of their folder in the place of its columns; None where that is not worth it."""
+        """Replace the folder columns of rows by the folder's number; return None if numbering is not worthwhile."""
         if not self._seen or size < _WORTH or NUMBER in rows.columns:
             return None
         if self._resting:
@@ -53,7 +53,7 @@ class FolderNumbers:
         return rows.withColumn(NUMBER, number).drop(*self._columns)
 
     def named(self, paths: Iterable[str]) -> list[str] | None:
-        """The paths of staged files with their folders' names in the place of numbers; None after a miss."""
+        """Replace folder numbers in the paths of staged files by folder names; return None after a miss."""
         found = [(int(folder.partition("=")[2]), file) for folder, _, file in (path.partition("/") for path in paths)]
         if any(number < 0 for number, _ in found):
             self._misses += 1
@@ -62,7 +62,7 @@ class FolderNumbers:
         return [f"{self._name(number)}/{file}" for number, file in found]
 
     def learn(self, paths: Iterable[str]) -> None:
-        """Take in the values of a batch that was staged by name; where there are too many, only its own."""
+        """Add the values of a batch staged by name; if there are too many values, keep only the batch's own."""
         own = [list(dict.fromkeys(column)) for column in zip(*(path.split("/")[:-1] for path in paths), strict=True)]
         if own:
             before = self._seen or [[] for _ in own]
@@ -70,7 +70,7 @@ class FolderNumbers:
             self._seen = next(filter(_are_few, (both, own)), [])
 
     def _strides(self) -> list[int]:
-        """By how much the number goes up with the next value of each column."""
+        """Return by how much the number grows with the next value of each column."""
         return list(accumulate([1, *map(len, self._seen[:-1])], mul))
 
     def _name(self, number: int) -> str:
@@ -84,7 +84,7 @@ def _are_few(seen: Sequence[Sequence[str]]) -> bool:
 
 
 def _place(name: str, seen: Sequence[str]) -> Column:
-    """Which of the values a row has, compared as they stand in the names of folders."""
+    """Return the index of a row's value; the comparison uses the form in folder names."""
     text, places = F.col(quoted(name)).cast("string"), cast("Any", F)
     for place, folder in enumerate(seen):
         places = places.when(_is_in(text, unquote(folder.partition("=")[2])), place)
@@ -92,5 +92,5 @@ def _place(name: str, seen: Sequence[str]) -> Column:
 
 
 def _is_in(text: Column, folder: str) -> Column:
-    """Whether a value belongs in the folder; null and the empty text share one, whose name may be a value too."""
+    """Whether a value belongs in a folder; null and empty text share a folder, and its name may also be a value."""
     return text == folder if folder != NO_VALUE else F.coalesce(text, F.lit("")).isin("", folder)

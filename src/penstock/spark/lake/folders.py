@@ -1,8 +1,8 @@
-"""Folders such as `Event_Type=view/Server_Date=2026-11-16`: which columns and which values can make one.
+"""Folders such as `Event_Type=view/Server_Date=2026-11-16`: the columns and values that can name a folder.
 
-Spark escapes what file systems do not take (`/` becomes `%2F`), and every reader of such folders undoes it. A null, an
-empty text and the text `__HIVE_DEFAULT_PARTITION__` make the same folder, and all readers read it as null. A value that
-no folder can be named by, or that would make the table unreadable, is known by an expression before the write.
+Spark escapes characters that file systems do not accept (`/` becomes `%2F`), and every reader unescapes them. Null,
+empty text and the text `__HIVE_DEFAULT_PARTITION__` share a folder, and all readers read its value as null. An
+expression detects, before the write, values that cannot name a folder or that would make the table unreadable.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from penstock.errors import TransformFailed
 from penstock.spark.decoding import problem, quoted
 
 NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
-"""The value in the name of a folder for rows that have none."""
+"""The value in the name of a folder for rows without a value."""
 
 _LONGEST: Final = 255
-"""How many bytes the name of a folder has at most, on most file systems."""
+"""Maximum bytes of a folder's name on most file systems."""
 
 _LONGEST_PATH: Final = 4095
 _LONGEST_KEY: Final = 1024
-"""How many bytes a path has at most: on file systems, and in object stores."""
+"""Maximum bytes of a path: on file systems, and in object stores."""
 
 _ROOM_FOR_WORK: Final = 320
-"""Bytes of a path while a batch is written: the staging directory, the committer's own, and the name of the file."""
+"""Bytes reserved in a path for staging: the staging directory, the committer's directory, and the file name."""
 
 _ESCAPED: Final = r"[\x01-\x1f\x7f\"#%'*/:=?\\\\{\[\]^]"
-"""What Spark writes as three characters."""
+"""Characters that Spark escapes as three characters."""
 
 _FOLDER_TYPES: Final = (T.StringType, T.BooleanType, T.IntegralType, T.DateType, T.DecimalType, T.TimestampType)
 
 
 def folder_problems(partition_by: Iterable[str], rows: T.StructType) -> Iterator[str]:
-    """Why columns cannot make folders."""
+    """Yield the reasons why columns cannot partition a table."""
     names = list(partition_by)
     for name in names:
         if name not in rows.names:
@@ -53,7 +53,7 @@ def folder_problems(partition_by: Iterable[str], rows: T.StructType) -> Iterator
 
 
 def with_folders(rows: DataFrame, partition_by: Iterable[str]) -> DataFrame:
-    """Replace what readers take for null by null: Spark cannot write two values into one folder."""
+    """Replace texts that readers read as null by null: Spark cannot write two values into one folder."""
     texts = [name for name in partition_by if isinstance(rows.schema[name].dataType, T.StringType)]
     return rows.withColumns({name: _or_null(F.col(quoted(name))) for name in texts}) if texts else rows
 
@@ -63,7 +63,7 @@ def _or_null(value: Column) -> Column:
 
 
 def unreadable(partition_by: Sequence[str], schema: T.StructType) -> Column | None:
-    """Return the problem of a row whose values in a Delta log other readers cannot read, null for a good row."""
+    """Return the problem of a row with folder values that only Spark can read in a Delta log; null for a valid row."""
     decimals = [name for name in partition_by if isinstance(schema[name].dataType, T.DecimalType)]
     said = "makes a folder, and readers of Delta other than Spark fail on negative decimals there"
     reasons = [F.when(F.col(quoted(name)) < 0, F.lit(f"column {name} {said}")) for name in decimals]
@@ -71,7 +71,7 @@ def unreadable(partition_by: Sequence[str], schema: T.StructType) -> Column | No
 
 
 def unnameable(partition_by: Sequence[str], schema: T.StructType, directory: str) -> Column | None:
-    """Return the problem of a row whose values cannot name its folders in a directory, null for a good row."""
+    """Return the problem of a row whose values cannot name its folders in a directory, null for a valid row."""
     if not partition_by:
         return None
     reasons = [reason for name in partition_by for reason in _reasons(name, schema[name].dataType)]
@@ -87,13 +87,13 @@ def _problem(reasons: Iterable[Column]) -> Column:
 
 
 def _reasons(name: str, data_type: T.DataType) -> Iterator[Column]:
-    """Why a value cannot name a folder, as texts; null for a value that can."""
+    """Yield the reasons why a value cannot name a folder, as text; null for a valid value."""
     value = F.col(quoted(name))
     match data_type:
         case T.StringType():
             room = _LONGEST - len(name.encode()) - 1
             too_long = (F.octet_length(value) * 3 > room) & (_escaped_length(value) > room)
-            # Two texts that are not UTF-8 may be spelled alike in the names of folders.
+            # Two texts that are not valid UTF-8 may result in equal folder names.
             strange = F.contains(value, F.lit("\0")) | ~F.is_valid_utf8(value)
             said = f"column {name} makes a folder, but a folder cannot be named "
             yield F.when(
@@ -105,7 +105,10 @@ def _reasons(name: str, data_type: T.DataType) -> Iterator[Column]:
 
 
 def _room(directory: str) -> int:
-    """How many bytes the folders of a table may have together; an object's key begins behind `s3a://bucket/`."""
+    """Return how many bytes the folders of a table may have in total.
+
+    In an object store, the key begins after `s3a://bucket/`.
+    """
     scheme, separator, rest = directory.partition("://")
     if separator and scheme != "file":
         return _LONGEST_KEY - len(rest.partition("/")[2].encode()) - _ROOM_FOR_WORK

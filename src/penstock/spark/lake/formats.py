@@ -1,4 +1,4 @@
-"""Which format a table has that is there already: one of another would be neither in the end."""
+"""Format of an existing table. Files of two formats would make the table unreadable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Format = Literal["parquet", "delta"]
 
 
 def refuse_other_format(files: Files, table: LakeTable, wanted: Format) -> None:
-    """Refuse to write a table in one format that is there in another."""
+    """Raise QueryFailed if the table exists in a different format."""
     found = "delta" if is_delta_table(files, table.path) else "parquet" if read_notes(files, table) else wanted
     if found != wanted:
         raise QueryFailed(

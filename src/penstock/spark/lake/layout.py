@@ -1,4 +1,4 @@
-"""How many files a batch makes, and how large they get."""
+"""Number and size of the files that a batch writes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _ROWS_PER_WRITER = 250_000
 
 
 def writers(session: SparkSession, size: int) -> int:
-    """How many tasks write a batch: each of them makes a file in every folder, so as few as are worth it."""
+    """Return the number of tasks for a batch; each task writes a file per folder, so few tasks mean fewer files."""
     return max(1, min(session.sparkContext.defaultParallelism, math.ceil(size / _ROWS_PER_WRITER)))
 
 
 class Layout:
-    """Learns from the batches so far how many rows make a file of the wanted size."""
+    """Estimate, from earlier batches, of how many rows fill a file of the target size."""
 
     def __init__(self, target_bytes: int) -> None:
         self._target_bytes = target_bytes
@@ -23,10 +23,10 @@ class Layout:
 
     @property
     def rows_per_file(self) -> int:
-        """How many rows one file may have; 0 while nothing is known, which means no limit."""
+        """The maximum number of rows per file; 0, which means no limit, before the first batch."""
         return math.ceil(self._target_bytes / self._bytes_per_row) if self._bytes_per_row else 0
 
     def learn(self, size: int, rows: int) -> None:
-        """Take a batch's files into account."""
+        """Update the estimate with the total bytes and rows of a batch."""
         if size and rows:
             self._bytes_per_row = size / rows

@@ -1,7 +1,7 @@
-"""The ledger of one query and one Parquet table: which messages are in the table, and which files brought them.
+"""Ledger of one query and one Parquet table: the messages in the table, and the files that contain them.
 
-An entry is one file, written as a whole. Its appearance is the moment at which a batch is in the table: from then on
-the moves that it lists are finished by whoever finds them unfinished, and its messages are never written again.
+An entry is one file, written atomically. The entry's creation commits the batch: from then on, any process that finds
+the listed moves unfinished completes them, and the batch's messages are never written again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAME = re.compile(r"\d{20}\.json")
 
 
 class Move(NamedTuple):
-    """A file on its way from where a batch was staged to where readers see it."""
+    """Move of a file from the staging directory to the path that readers see."""
 
     source: str
     target: str
@@ -31,7 +31,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One batch: its number, who added it, the position it leads to, and the moves not known to be finished."""
+    """One batch: number, owner, resulting position, and the moves that may be unfinished."""
 
     number: int
     owner: str
@@ -39,13 +39,13 @@ class Entry:
     moves: tuple[Move, ...] = ()
 
     def to_json(self) -> bytes:
-        """The entry as its file has it."""
+        """Return the content of the entry's file."""
         data = {"number": self.number, "owner": self.owner, "end": self.end.as_data(), "moves": self.moves}
         return json.dumps(data).encode()
 
     @classmethod
     def from_json(cls, text: bytes, path: str) -> Entry:
-        """Read the entry of a file. Raise LedgerLost if it is damaged: nobody knows whether its batch has landed."""
+        """Parse an entry's file. Raise LedgerLost if it is damaged: its batch may or may not have landed."""
         try:
             data: Mapping[str, Any] = json.loads(text)
             moves = tuple(Move(*move) for move in data["moves"])
@@ -59,10 +59,10 @@ class Entry:
 
 
 class Ledger:
-    """Entries by growing numbers; the last one tells the position, the ones before it only the history.
+    """Entries with increasing numbers. The last entry has the position; older entries are only history.
 
-    A number is taken once. So of two drivers that go on from the same entry one gets the next number, and the other
-    learns that it is not alone before anything of its batch can be seen.
+    Each number is used once. If two drivers continue from one entry, only one driver gets the next number; the second
+    driver detects the conflict before any file of its batch is visible.
     """
 
     def __init__(self, files: Files, directory: str) -> None:
@@ -70,29 +70,29 @@ class Ledger:
         self._directory = directory
 
     def last(self) -> Entry | None:
-        """The newest entry, or None before the first batch."""
+        """Return the newest entry, or None before the first batch."""
         while names := self._names():
             path = f"{self._directory}/{names[-1]}"
             text = self._files.read(path)
             if text is not None:
                 return Entry.from_json(text, path)
-            # Somebody else added so many entries meanwhile that this one was removed.
+            # Meanwhile, a different driver added so many entries that this entry was removed.
         return None
 
     def add(self, entry: Entry) -> bool:
-        """Make a batch part of the table, and forget entries of long ago; False if somebody else has gone on."""
+        """Commit a batch to the table and remove old entries. Return False if a different driver has added entries."""
         path, text = self._path(entry.number), entry.to_json()
-        # A store that was asked twice, because its first answer was lost, says of our own entry that it is there.
+        # A client that retries after a lost response finds the entry that its first request created.
         if not self._files.create(path, text) and self._files.read(path) != text:
             return False
         names = self._names()
         for name in names[:-_KEPT]:
             self._files.remove(f"{self._directory}/{name}")
-        # A number that was taken long ago and forgotten can be taken again, but is not the newest then.
+        # The number of a removed entry can be taken again, but is then not the newest.
         return f"{self._directory}/{names[-1]}" == self._path(entry.number)
 
     def finish(self, entry: Entry) -> None:
-        """Note that all moves of an entry are finished."""
+        """Record that all moves of an entry are finished."""
         self._files.write(self._path(entry.number), replace(entry, moves=()).to_json())
 
     def _names(self) -> list[str]:
@@ -103,5 +103,5 @@ class Ledger:
 
 
 def ledger_of(table: LakeTable, query: str) -> str:
-    """Where the entries of one query and one table are."""
+    """Return the directory of the entries of one query and one table."""
     return f"{table.state(query)}/ledger"

@@ -1,18 +1,18 @@
-"""Rows into a Parquet table, exactly once for any reader.
+"""Write rows to a Parquet table, exactly once for any reader.
 
-A reader of plain Parquet takes whatever files are in the table's folders, so a file may appear there only when it is
-certain that its messages will never be written again:
+A reader of plain Parquet reads every file in the table's folders, so a file may appear there only when its messages are
+certain never to be written again:
 
- 1  the table's columns are noted, if the rows bring new ones
- 2  Spark writes the batch to a place outside of the table
- 3  messages of rows that no folder can take are kept as dead letters
- 4  one entry in the ledger lists every file and where it belongs: from here on, the batch is in the table
+ 1  the table's columns are recorded, if the rows add new ones
+ 2  Spark writes the batch to a staging directory outside the table
+ 3  messages of rows that cannot be stored in any folder are kept as dead letters
+ 4  one ledger entry lists every file and its destination: from here on, the batch is in the table
  5  the files are moved into the table's folders, by name, so that a move can be repeated
  6  the entry is marked as finished
 
-A crash before step 4 leaves files that nobody sees, and the batch comes again. After a crash from step 4 on, `landed`
-finishes the moves and tells the position, so the batch does not come again. While step 5 runs, a reader may see a part
-of a batch, but never a row twice.
+A crash before step 4 leaves invisible files, and the batch is read again. After a crash from step 4 on, `landed`
+finishes the moves and returns the position, so the batch is not read again. During step 5, a reader may see part of a
+batch, but never a duplicate row.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from penstock.spark.sinks.sink import Batch
 
 
 class Staged(NamedTuple):
-    """A file of a batch: its path in the place where it is staged, and the one by its folders' names."""
+    """Staged file: its path in the staging directory, and its path by folder names."""
 
     path: str
     named: str
 
 
 class ParquetSink:
-    """One query's way into one Parquet table; see the module for the steps and what each of them promises."""
+    """Sink of one query into one Parquet table; the module describes the steps and their guarantees."""
 
     can_screen = True
 
@@ -68,12 +68,15 @@ class ParquetSink:
         self._numbers = FolderNumbers(table.partition_by)
 
     def check(self, schema: T.StructType) -> None:
-        """As the protocol says."""
+        """Reject a table of a different format, and columns that do not fit the table."""
         refuse_other_format(self._files, self._table, "parquet")
         next_notes(self._table, read_notes(self._files, self._table), without_origin(schema))
 
     def landed(self) -> Position | None:
-        """As the protocol says; from now on no other driver's batch can land, and what it staged is removed."""
+        """Claim the table, finish moves after a crash, and return the position.
+
+        Afterwards, no batch of a previous driver can land, and its staged files are removed.
+        """
         self._check_store()
         self._owner = uuid.uuid4().hex
         self._staging = f"{self._all_staging}/{self._owner}"
@@ -83,7 +86,7 @@ class ParquetSink:
                 self._refuse_unknown_files(last)
             if last is not None and last.moves:
                 self._move(last)
-            # Listed before the claim: whatever is staged later may be a successor's.
+            # Listed before the claim: files staged later may belong to a successor.
             abandoned = self._files.names(self._all_staging)
             claim = Entry(last.number + 1 if last else 1, self._owner, last.end if last else Position({}, {}))
             if self._ledger.add(claim):
@@ -95,17 +98,17 @@ class ParquetSink:
         return claim.end if claim.end.offsets else None
 
     def unfit(self, schema: T.StructType) -> Column | None:
-        """As the protocol says: values that cannot name a folder."""
+        """Return the problem of values that cannot name a folder."""
         return unnameable(self._table.partition_by, schema, self._staging)
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Return the rows with the table's columns, and with null for empty folder values."""
         plain = rows.drop(KAFKA)
         columns = next_notes(self._table, self._notes, plain.schema).columns
         return with_folders(conformed(plain, columns), self._table.partition_by)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:
-        """As the protocol says: exactly once."""
+        """Write the rows exactly once; raise TakenOver if a second driver has taken the next entry's number."""
         self._note_columns(formed.schema)
         number = self._number + 1
         staged = self._stage(formed, f"{self._staging}/{number}", batch.size)
@@ -121,7 +124,7 @@ class ParquetSink:
         self._files.remove(self._staging)
 
     def _check_store(self) -> None:
-        """Check once that two drivers cannot both add an entry of the same number."""
+        """Check once that two drivers cannot both add an entry with an equal number."""
         if not self._is_store_checked and not is_local(self._table.lake):
             require_exclusive_create(self._files, self._table.state(self._query))
             self._is_store_checked = True
@@ -133,7 +136,7 @@ class ParquetSink:
             self._notes = notes
 
     def _stage(self, rows: DataFrame, place: str, size: int) -> list[Staged]:
-        """Write a batch outside of the table: by its folders' numbers if all of them are known, else by their names."""
+        """Write a batch outside the table: by folder numbers if all of them are known, otherwise by folder names."""
         numbered = self._numbers.numbered(rows, size)
         if numbered is not None:
             paths = self._write_to(place, numbered, [NUMBER], size)
@@ -145,7 +148,7 @@ class ParquetSink:
         return list(map(Staged, paths, paths))
 
     def _write_to(self, place: str, rows: DataFrame, folders: Sequence[str], size: int) -> list[str]:
-        """The files that were written, by their paths in this place."""
+        """Write rows to a directory, and return the relative paths of the files."""
         writing = rows.coalesce(writers(rows.sparkSession, size)).write.partitionBy(*folders)
         writing.option("maxRecordsPerFile", self._layout.rows_per_file).mode("overwrite").parquet(place)
         written = [found for found in self._files.below(place) if _is_data(found.path)]
@@ -168,14 +171,14 @@ class ParquetSink:
         self._ledger.finish(entry)
 
     def _refuse_unknown_files(self, last: Entry | None) -> None:
-        """Refuse a table whose files are newer than the ledger.
+        """Reject a table whose files are newer than the ledger.
 
-        Only a missing ledger is looked for in an object store: listing a large table takes long there.
+        In an object store, only a missing ledger causes this check: listing a large table takes long there.
         """
         files = [found.path for found in self._files.below(self._table.path) if writer_of(found.path) == self._query]
         newest = last.number if last else 0
         unknown = [path for path in files if number_of(path) > newest]
-        # Another driver may have added the entry of these files since the last one was read.
+        # A different driver may have added the entry of these files since the last entry was read.
         if unknown and self._ledger.last() == last:
             why = f"their ledger ends at batch {newest}" if last else "their ledger is gone"
             raise LedgerLost(

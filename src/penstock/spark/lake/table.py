@@ -1,4 +1,4 @@
-"""A table of the lake: where its files are, and where what Penstock notes about it is kept."""
+"""Paths of a lake table: its files, and Penstock's notes about the table."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from penstock.errors import UsageError
 
 INTERNAL = "_penstock"
-"""The directory beside the tables for notes and unfinished files; a reader of a table never looks into it."""
+"""The directory next to the tables for notes and unfinished files; readers of a table ignore this directory."""
 
 SERVER_NOTE = "server.json"
-"""In the notes of a mirror or history: the server of the database whose positions it has."""
+"""File in the notes of a mirror or history: the database server that the stored positions belong to."""
 
 DEFAULT_TARGET_BYTES = 128 * 1024 * 1024
 
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*(/[A-Za-z0-9][A-Za-z0-9_.\-]*)*"
 
 @dataclass(frozen=True)
 class LakeTable:
-    """A table by its name below the lake (`events`, `shop/orders`), and the columns that make its folders."""
+    """Table by its name below the lake (`events`, `shop/orders`), with the columns that partition it."""
 
     lake: str
     name: str
@@ -28,7 +28,7 @@ class LakeTable:
     target_bytes: int = DEFAULT_TARGET_BYTES
 
     def __post_init__(self) -> None:
-        """Refuse names that lead elsewhere."""
+        """Reject names that lead outside the lake."""
         if not _NAME.fullmatch(self.name):
             raise UsageError(
                 f"{self.name!r} cannot name a table",
@@ -42,14 +42,14 @@ class LakeTable:
 
     @property
     def internal(self) -> str:
-        """The directory of our notes about the table."""
+        """The directory of Penstock's notes about the table."""
         return f"{self.lake.rstrip('/')}/{INTERNAL}/{self.name}"
 
     @property
     def lock(self) -> str:
-        """The file that is locked by whoever changes which files readers see."""
+        """The file to lock before changing which files readers see."""
         return f"{self.internal}/lock"
 
     def state(self, query: str) -> str:
-        """The directory in which one query keeps its state for this table."""
+        """Return the directory of one query's state for this table."""
         return f"{self.internal}/queries/{query}"

@@ -1,4 +1,4 @@
-"""What is noted about a Parquet table: its columns and its folders, which the files alone do not tell reliably."""
+"""Notes about a Parquet table: its columns and partition columns, which its files do not reveal reliably."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from penstock.spark.lake.table import LakeTable
 
 @dataclass(frozen=True)
 class TableNotes:
-    """The table's columns, and those of them that make its folders."""
+    """Columns of a table, and the columns that partition it."""
 
     columns: T.StructType
     partition_by: tuple[str, ...]
 
 
 def read_notes(files: Files, table: LakeTable) -> TableNotes | None:
-    """What is noted about a table; None before its first batch."""
+    """Return the notes about a table; None before the first batch."""
     text = files.read(_path(table))
     if text is None:
         return None
@@ -32,13 +32,13 @@ def read_notes(files: Files, table: LakeTable) -> TableNotes | None:
 
 
 def write_notes(files: Files, table: LakeTable, notes: TableNotes) -> None:
-    """Note a table's columns, before files with them appear."""
+    """Write a table's columns before files with these columns appear."""
     data = {"format": "parquet", "columns": notes.columns.jsonValue(), "partition_by": notes.partition_by}
     files.write(_path(table), json.dumps(data, indent=2).encode())
 
 
 def next_notes(table: LakeTable, known: TableNotes | None, rows: T.StructType) -> TableNotes:
-    """The notes after rows of this schema; refuses columns that do not fit, and other folders than before."""
+    """Return the notes after rows of this schema; reject columns that do not fit, and changed partition columns."""
     problems = [Problem(f"table {table.name}", each) for each in folder_problems(table.partition_by, rows)]
     if problems:
         raise ConfigError(problems)

@@ -85,7 +85,7 @@ class Underway:
         if self.failing:
             messages = messages.filter(~reduce(or_, map(_in_range, self.failing)))
         if self.unfit:
-            # As a table of Arrow: rows of Python would be read by a Python process that Spark starts for them.
+            # An Arrow table: for Python rows, Spark would start a Python process to read them.
             found = messages.sparkSession.createDataFrame(pa.table({"origin": [str(origin) for origin in self.unfit]}))
             messages = messages.join(F.broadcast(found), _origin_text() == found["origin"], "left_anti")
         return messages
@@ -321,7 +321,7 @@ def _origin_text() -> Column:
 def _refusal_of(refusals: Mapping[Origin, PenstockError], messages: DataFrame) -> DataFrame:
     """Return the messages with the given origins, possibly many, together with their problems."""
     errors = list(refusals.values())
-    # As a table of Arrow: rows of Python would be read by a Python process that Spark starts for them.
+    # An Arrow table: for Python rows, Spark would start a Python process to read them.
     table = pa.table(
         {
             "origin": [str(origin) for origin in refusals],
