@@ -1,1 +1,1 @@
-"""The REST API in front of topics: events are checked at the gate, and in Kafka when the answer comes."""
+"""REST API in front of topics. Validates events and answers after Kafka has acknowledged them."""

@@ -1,4 +1,4 @@
-"""What the client is told: a status for each event, and one for the request that does not flatter."""
+"""HTTP answers: a status per event, and a status code for the whole request."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from penstock.errors import PenstockError
 RETRY_SECONDS = "2"
 
 EventStatus = Literal["accepted", "rejected", "failed", "unknown"]
-"""accepted: in Kafka, on all in-sync replicas. rejected: not an event of this topic. failed: not in Kafka, though it
-could be. unknown: Kafka did not acknowledge in time, so it may or may not be there."""
+"""accepted: in Kafka, on all in-sync replicas. rejected: not a valid event of the topic. failed: not in Kafka, although
+the event is valid. unknown: not acknowledged in time; the event may or may not be in Kafka."""
 
 Tally = dict[EventStatus, int]
 
@@ -25,7 +25,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
-    """What went wrong, as programs and people read it."""
+    """Error code, message and hint, readable by programs and people."""
 
     code: str
     message: str
@@ -33,7 +33,7 @@ class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
 
 
 class EventResult(msgspec.Struct, omit_defaults=True):
-    """What became of one event."""
+    """Status of one event."""
 
     status: EventStatus
     id: str
@@ -42,7 +42,7 @@ class EventResult(msgspec.Struct, omit_defaults=True):
 
 
 class BatchResult(msgspec.Struct):
-    """What became of each event of a batch, in order."""
+    """Status of each event of a batch, in order."""
 
     accepted: int
     rejected: int
@@ -52,7 +52,7 @@ class BatchResult(msgspec.Struct):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An HTTP answer in JSON."""
+    """HTTP answer in JSON."""
 
     status: int
     body: bytes
@@ -60,17 +60,17 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def problem(error: PenstockError) -> Problem:
-    """An error as it is told."""
+    """Return the error in the form sent to clients."""
     return Problem(error.code, error.message, error.hint)
 
 
 def refusal(error: Refusal) -> Answer:
-    """The answer to a request that was not taken at all."""
+    """Return the answer to a request that was refused as a whole."""
     return Answer(error.status, _encode({"error": problem(error)}), error.headers)
 
 
 def tally(results: Iterable[EventResult]) -> Tally:
-    """How many events met each fate."""
+    """Count the events by status."""
     counts: Tally = {}
     for result in results:
         counts[result.status] = counts.get(result.status, 0) + 1
@@ -78,7 +78,7 @@ def tally(results: Iterable[EventResult]) -> Tally:
 
 
 def answer(results: list[EventResult], counts: Tally, *, single: bool) -> Answer:
-    """The answer to a request whose events were looked at one by one."""
+    """Return the answer to a request whose events were processed one by one."""
     body = _encode(results[0]) if single else _encode(_batch(results, counts))
     if len(counts) == 1 and "accepted" in counts:
         return Answer(_OK, body, _NO_HEADERS)

@@ -1,4 +1,4 @@
-"""The collector as an ASGI application: POSTs go straight to the intake, all else to the pages."""
+"""ASGI application of the collector: POSTs go directly to the intake, other requests to the pages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class CollectorApp:
-    """Serves one worker's requests from its startup event to its shutdown event."""
+    """Serves one worker's requests from the startup event to the shutdown event."""
 
     _producer: AcknowledgedProducer
     _intake: Intake
@@ -51,7 +51,7 @@ class CollectorApp:
         self._metrics = Metrics(shared)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or the worker's life."""
+        """Serve one request, or handle the worker's lifespan events."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
@@ -111,7 +111,7 @@ class CollectorApp:
         await send({"type": "http.response.body", "body": answer.body})
 
     def _posted_topic(self, path: str) -> str | None:
-        """The topic to which events posted to this path go; nothing for the paths of the pages."""
+        """Return the topic for events posted to this path, or None for the paths of the pages."""
         if path == EVENTS_PATH:
             return self._collector.topic
         return path[len(TOPICS_PATH) :] if path.startswith(TOPICS_PATH) else None
@@ -124,7 +124,7 @@ class CollectorApp:
 def make_app(
     settings: Settings, collector: CollectorSettings, topics: dict[str, Topic], shared: Path | None = None
 ) -> ASGIApp:
-    """The application of one worker; several of them share a directory for their metrics and the ids they took."""
+    """Return the application of one worker. Workers share a directory for metrics and event ids."""
     app = CollectorApp(settings, collector, topics, shared)
     return app if collector.cors is None else _open_to_other_origins(app, collector.cors)
 

@@ -1,4 +1,4 @@
-"""Reading a request's body: never more than the limit, never for longer than its time."""
+"""Request bodies, limited in size and in reading time."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Headers = Mapping[bytes, bytes]
 
 @dataclass
 class Memory:
-    """So many bytes are free for bodies that are still arriving, all requests together."""
+    """Free bytes for bodies that are still arriving, over all requests."""
 
     free: int
 
     def take(self, size: int) -> None:
-        """Take bytes, or refuse the request for want of them."""
+        """Reserve bytes, or refuse the request if too few are free."""
         if size > self.free:
             raise Busy("too many large bodies arrive at once", headers={"retry-after": "1"})
         self.free -= size
@@ -31,7 +31,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class BodyReader:
-    """Reads bodies of at most `limit` bytes, also after decompression, each before its deadline."""
+    """Reads bodies of at most `limit` bytes, before and after decompression, each before its deadline."""
 
     limit: int
     deadlines: Deadlines
@@ -39,7 +39,7 @@ class BodyReader:
     loop: asyncio.AbstractEventLoop
 
     async def read(self, headers: Headers, receive: Receive) -> bytes:
-        """The whole body, decompressed."""
+        """Return the whole body, decompressed."""
         task = cast("asyncio.Task[object]", asyncio.current_task(self.loop))
         deadline = self.deadlines.start(task.cancel)
         try:

@@ -1,8 +1,9 @@
-"""Which worker took an id: a symbolic link for each, in a directory that the workers share.
+"""Claims of workers on event ids: one symbolic link per id, in a directory shared by the workers.
 
-Only one worker can win the making of a link; its target names the worker, and says when the event is in Kafka. Nobody
-takes away what a living worker has underway. What is past its time, or a dead worker's, is taken away under a lock, so
-that two who find it do not take away what one of them has made anew.
+Creating a link succeeds for one worker only. The link's target names the worker and records whether the event is in
+Kafka. Nobody removes a living worker's claim on an event underway. Expired claims, and claims of dead workers, are
+removed under a lock: two workers that find an expired claim must not remove a claim that one of the two has just
+created.
 """
 
 from __future__ import annotations
@@ -24,36 +25,36 @@ _UNDERWAY = "underway"
 
 
 class Claim(NamedTuple):
-    """What a link says: who took the id, and whether its event is in Kafka."""
+    """Content of a link: the worker that claimed the id, and whether the event is in Kafka."""
 
     owner: str
     is_done: bool
 
     @property
     def is_dead(self) -> bool:
-        """Whether its event will never be heard of again, since the worker that had it underway is gone."""
+        """Whether the result of the event will never be known, because the worker that sent it is gone."""
         return not self.is_done and not _is_alive(int(self.owner.partition("-")[0]))
 
 
 class Claims:
-    """One worker's view of the links; where one cannot be made, for want of room or otherwise, an OSError says so."""
+    """One worker's view of the links. Raises OSError if a link cannot be created, for example on a full disk."""
 
     def __init__(self, directory: Path, seconds: float) -> None:
         self._directory = directory
         self._seconds = seconds
-        self._own = f"{os.getpid()}-{token_hex(4)}"  # not the number alone, which another process may have one day
+        self._own = f"{os.getpid()}-{token_hex(4)}"  # a process id alone may be reused by a later process
         self._lock = os.open(directory, os.O_RDONLY)
 
     def link(self, key: EventKey) -> Path:
-        """Where the claim on an event's id is, or would be."""
+        """Return the path of the claim on an event's id."""
         return self._directory / f"{sha256(repr(key).encode()).hexdigest()}.id"
 
     def make(self, link: Path) -> bool:
-        """Claim an id for this worker; whether it was the first. A claim past its time counts for nothing."""
+        """Claim an id for this worker. Return False if a valid claim exists; expired claims do not count."""
         return self._is_made(link) or (self._is_over(link) and self._is_made(link))
 
     def read(self, link: Path) -> Claim | None:
-        """Who has the id, if somebody does."""
+        """Return the claim on the id, or None."""
         try:
             state, _, owner = str(link.readlink()).partition(" ")
         except FileNotFoundError:
@@ -61,20 +62,20 @@ class Claims:
         return Claim(owner, state == _DONE)
 
     def finish(self, link: Path) -> None:
-        """Say of this worker's own claim that the event is in Kafka."""
+        """Mark this worker's own claim as done: the event is in Kafka."""
         if self._is_own(link):
             new = link.with_suffix(f".{self._own}")
             new.symlink_to(f"{_DONE} {self._own}")
             new.replace(link)
 
     def drop(self, link: Path) -> None:
-        """Take this worker's own claim away, and nobody else's."""
+        """Remove the claim if this worker owns it."""
         with self._locked():
             if self._is_own(link):
                 link.unlink()
 
     def drop_dead(self, link: Path) -> None:
-        """Take a dead worker's claim on what it had underway away."""
+        """Remove a dead worker's claim on an event that was underway."""
         with self._locked():
             claim = self.read(link)
             if claim is not None and claim.is_dead:
@@ -88,7 +89,7 @@ class Claims:
         return True
 
     def _is_over(self, link: Path) -> bool:
-        """Whether a claim is past its time, and was taken away."""
+        """Return whether the claim had expired and was removed."""
         if not self._is_old(link):
             return False
         with self._locked(), suppress(FileNotFoundError):
@@ -110,7 +111,7 @@ class Claims:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Held for a few system calls at a time; the kernel takes it from a worker that is killed."""
+        """Hold the lock for a few system calls. The kernel releases the lock if the worker is killed."""
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             yield
@@ -121,6 +122,6 @@ class Claims:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except (ProcessLookupError, PermissionError):  # a stranger's process is none of our workers
+    except (ProcessLookupError, PermissionError):  # another user's process cannot be one of our workers
         return False
     return True

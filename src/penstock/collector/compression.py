@@ -1,4 +1,4 @@
-"""Compressed bodies, unpacked step by step so that a small one cannot grow without bound."""
+"""Decompression of request bodies in small steps, so that a small body cannot expand without bound."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _MAX_WINDOW = 8 * 1024 * 1024
 """A zstd frame may ask for a window of gigabytes before its first byte; RFC 8878 advises 8 MiB as the limit."""
 
 _STEP = 128
-"""Bytes of zstd that are unpacked at once: a block of 4 bytes may hold 128 KiB, so these become 4 MiB at the most."""
+"""Bytes of zstd to decompress per step. A block of 4 bytes may hold 128 KiB, so a step yields at most 4 MiB."""
 
 _GZIP_STEP = 64 * 1024
-"""Bytes of gzip that are unpacked at once: zlib copies what follows a member, so that must not be the whole body."""
+"""Bytes of gzip to decompress per step. zlib copies the input after a member, which must not be the whole body."""
 
 _MOST_PARTS = 10_000
-"""Members or frames of one body: an empty one has 9 bytes and costs as much work as a small event."""
+"""Limit of members or frames per body: an empty member has 9 bytes and costs as much work as a small event."""
 
 
 def unpacked(body: bytes, encoding: str, limit: int) -> bytes:
-    """The body without its content encoding; TooLarge as soon as more than `limit` bytes have come out."""
+    """Return the decoded body. Raise TooLarge once more than `limit` bytes were produced."""
     unpack = _ENCODINGS.get(encoding.strip().lower())
     if unpack is None:
         raise Unsupported(
@@ -42,7 +42,7 @@ def unpacked(body: bytes, encoding: str, limit: int) -> bytes:
 
 
 def _gunzip(body: bytes, most: int) -> bytes:
-    """At most so many bytes of one or several gzip members."""
+    """Decompress one or more gzip members, up to `most` bytes."""
     member, more, plain = zlib.decompressobj(_GZIP), _MOST_PARTS, bytearray()
     for start in range(0, len(body), _GZIP_STEP):
         step = body[start : start + _GZIP_STEP]
@@ -59,7 +59,7 @@ def _gunzip(body: bytes, most: int) -> bytes:
 
 
 def _unzstd(body: bytes, most: int) -> bytes:
-    """At most so many bytes of one or several zstd frames."""
+    """Decompress one or more zstd frames, up to `most` bytes."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
     frame, more, plain = decompressor.decompressobj(), _MOST_PARTS, bytearray()
     for start in range(0, len(body), _STEP):
@@ -77,7 +77,7 @@ def _unzstd(body: bytes, most: int) -> bytes:
 
 
 def _one_less(more: int) -> int:
-    """How many parts may follow, now that one more has begun."""
+    """Return how many parts may still follow after starting a new part."""
     if more == 1:
         raise EOFError(f"it has more than {_MOST_PARTS:,} parts")
     return more - 1

@@ -32,7 +32,7 @@ class _Part(BaseModel):
 
 
 class TopicSettings(_Part):
-    """A topic that takes events: what they look like, and which of their fields mean something to the collector."""
+    """Topic that accepts events: its schema, and the fields with a meaning for the collector."""
 
     schema_file: Path = Field(alias="schema", description="the Avro file that events must fit")
     key: str | None = Field(None, description="the field whose text is the record's key: its events stay in order")
@@ -40,7 +40,7 @@ class TopicSettings(_Part):
 
 
 class KeySettings(_Part):
-    """An API key: a secret, or its SHA-256, and what it may do."""
+    """API key, as a secret or SHA-256, with its permissions."""
 
     name: str = Field(min_length=1, max_length=100, description="how metrics and dead letters call its holder")
     secret: SecretStr | None = Field(None, description="the key itself; ${VARIABLE} keeps it out of the file")
@@ -60,14 +60,14 @@ class KeySettings(_Part):
 
 
 class CorsSettings(_Part):
-    """Which web pages may send events from a browser."""
+    """Web pages that may send events from a browser."""
 
     origins: list[str] = Field(min_length=1, description="such as https://shop.example; * for any")
     max_age: Seconds = Field(600, description="how long a browser may remember the answer")
 
 
 class CollectorSettings(_Part):
-    """Everything about the collector that is not about Kafka itself."""
+    """All settings of the collector except the Kafka connection."""
 
     host: str = Field("127.0.0.1", description="the address to listen on; the port is ports.collector")
     workers: int = Field(1, ge=1, le=64, description="processes that share the port")
@@ -115,7 +115,7 @@ class CollectorSettings(_Part):
 
     @property
     def is_open(self) -> bool:
-        """Whether anybody on the network may send: no keys, and not only this machine is listened to."""
+        """Whether anybody on the network may send: no keys, and bound to more than the loopback interface."""
         return not self.keys and not _is_loopback(self.host)
 
 
@@ -124,7 +124,7 @@ class _Settings(BaseModel):
 
 
 def collector_settings(loaded: LoadedSettings) -> CollectorSettings:
-    """The section as a model; a ConfigError lists every problem with its place."""
+    """Validate the section. Raise a ConfigError that lists every problem with its place."""
     try:
         return _Settings.model_validate({"collector": dict(loaded.settings.collector)}).collector
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Rejected events as they are kept: as they came, with the reason, who sent them and when."""
+"""Dead letters of the collector: the event as received, with reason, sender and time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOWHERE = (Partition(-1), Offset(-1))
 
 
 class Sender(NamedTuple):
-    """Who sent a request, so that a broken release of an app can be found."""
+    """Sender of a request. Helps to find a broken release of an app."""
 
     client: str
     address: str
@@ -25,7 +25,7 @@ class Sender(NamedTuple):
 def dead_letter(
     text: bytes, error: PenstockError, *, topic: TopicName, dead_letters: str, event_id: str, sender: Sender, now: str
 ) -> OutgoingRecord:
-    """The record for a rejected event; it never was in its topic, so its origin has no partition and offset."""
+    """Return the dead letter of a rejected event. Its origin has no partition or offset: it was never in the topic."""
     told = {
         ERROR_CODE: error.code,
         ERROR_MESSAGE: error.message,

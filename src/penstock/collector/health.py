@@ -1,4 +1,4 @@
-"""Whether this process can work, and whether Kafka lets it."""
+"""Readiness: whether this process and Kafka can accept events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REMEMBER_SECONDS = 1.0
 
 
 class Readiness:
-    """Asks Kafka for the topics, once a second at the most however many probes there are."""
+    """Asks Kafka for the topics at most once a second, regardless of the number of probes."""
 
     def __init__(self, producer: AcknowledgedProducer, topics: Sequence[str]) -> None:
         self._producer = producer
@@ -24,7 +24,7 @@ class Readiness:
         self._obstacle: PenstockError | None = None
 
     async def obstacle(self) -> PenstockError | None:
-        """What stands in the way of taking events, or nothing."""
+        """Return the error that prevents accepting events, or None."""
         async with self._asking:
             if monotonic() - self._asked_at > _REMEMBER_SECONDS:
                 self._obstacle = await self._ask()

@@ -1,4 +1,4 @@
-"""Event ids: the client's own, or UUIDs of version 7, which sort by time."""
+"""Event ids: chosen by the client, or UUIDs of version 7, which sort by time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNTER_BITS = 47
 
 
 def new_ids(count: int) -> list[str]:
-    """So many new ids, in ascending order: RFC 9562's version 7 with a counter that starts at random."""
+    """Return new ids in ascending order: RFC 9562's version 7 with a counter that starts at random."""
     milliseconds, chance = time_ns() // 1_000_000, getrandbits(28)
     head = f"{milliseconds << 32 | _VERSION | chance & _RANDOM_BITS | _VARIANT:020x}"
     prefix = f"{head[:8]}-{head[8:12]}-{head[12:16]}-{head[16:]}-"
@@ -27,7 +27,7 @@ def new_ids(count: int) -> list[str]:
 
 
 def key_from(header: bytes | None) -> str | None:
-    """The Idempotency-Key's text; BadId where it cannot be an id."""
+    """Return the Idempotency-Key as text. Raise BadId if the header is not a valid id."""
     if header is None:
         return None
     if not _VISIBLE.fullmatch(header):

@@ -1,4 +1,4 @@
-"""The path of one POST, from its first byte to its answer."""
+"""Processing of one POST, from the first byte to the answer."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from penstock.errors import BufferFull, RecordInvalid
 from penstock.kafka.acknowledged import AcknowledgedProducer
 
 _SURELY_QUICK = 64 * 1024
-"""Bytes whose events are decoded on the event loop: even a close look at each of them takes a fraction of a second."""
+"""Largest body that is decoded on the event loop. Checking each of its events takes a fraction of a second at most."""
 
 _PARSERS = 2
 
 
 class Intake:
-    """Takes events in: whoever sends them is told what became of each, once Kafka has said so."""
+    """Accepts events and answers with a status for each event, after Kafka has acknowledged them."""
 
     def __init__(
         self,
@@ -53,19 +53,19 @@ class Intake:
         self._dispatch = Dispatch(producer, self._waiting, window, settings.dead_letters)
 
     def tick(self) -> None:
-        """Answer those whose time is over; somebody calls it several times a second."""
+        """Answer requests whose deadline has passed. Must be called several times a second."""
         self._reading.tick()
         self._waiting.tick()
 
     async def take(self, topic_name: str, headers: Headers, address: str, receive: Receive) -> Answer:
-        """Answer a POST, or raise the Refusal that is its answer."""
-        # 1. Who sends, where to, and not too fast?
+        """Answer a POST, or raise the Refusal to answer with."""
+        # 1. Check the API key, the topic and the rate.
         client = self._keyring.client(headers)
         topic = client.topic(topic_name)
         client.admit()
         content_type = self._content_type(headers)
         arrival = Arrival(topic, client.name, headers, address, _now())
-        # 2. Read the body and decode its events; one that does not fit its schema does not stop the others.
+        # 2. Read the body and decode its events. An invalid event does not stop the others.
         body = await self._bodies.read(headers, receive)
         try:
             parsed = await self._parsed(body, content_type, topic.shape)
@@ -77,12 +77,12 @@ class Intake:
             await self._keep(body, error, arrival)
             raise
         client.count(len(parsed.events) - 1)
-        # 3. Send them, good ones to the topic and others to the dead letters; a repeated id is not sent again.
+        # 3. Send valid events to the topic and invalid ones to the dead letters. Do not send a repeated id again.
         shipment, single = self._ship(parsed, arrival), parsed.single
-        del body, parsed  # only what is underway is in memory while Kafka is waited for
-        # 4. Wait until all in-sync replicas have them.
+        del body, parsed  # keep only the records underway in memory while waiting for Kafka
+        # 4. Wait until all in-sync replicas have the events.
         await shipment.wait()
-        # 5. Say what became of each.
+        # 5. Report the status of each event.
         results, counts = shipment.results()
         self._metrics.counted(topic.name, counts, shipment.size)
         if counts.get("accepted") != len(results):
@@ -90,10 +90,10 @@ class Intake:
         return answer(results, counts, single=single)
 
     def _content_type(self, headers: Headers) -> bytes:
-        """The content type that a request names, or JSON from an allowed origin.
+        """Return the request's content type, or JSON for requests from an allowed origin.
 
-        A browser sends a body without a content type from any page to any server. With one that we understand it asks
-        first, so that CORS decides.
+        Any web page can make a browser send a body without a content type to any server. With a supported content type,
+        the browser sends a preflight request first, so that CORS decides.
         """
         content_type = headers.get(b"content-type")
         if content_type is not None:
@@ -108,14 +108,14 @@ class Intake:
         )
 
     async def _parsed(self, body: bytes, content_type: bytes, shape: EventShape) -> Parsed:
-        """Decode a body; a large one beside the event loop, since a close look at its events may take seconds."""
+        """Decode a body. Large bodies are decoded in a thread, because checking their events may take seconds."""
         most = self._settings.max_events
         if len(body) <= _SURELY_QUICK:
             return parse_body(body, content_type, shape, most)
         return await self._loop.run_in_executor(self._closely, parse_body, body, content_type, shape, most)
 
     async def _keep(self, body: bytes, error: NotJson, arrival: Arrival) -> None:
-        """Keep a body that is not JSON among the dead letters, whole."""
+        """Send a body that is not JSON to the dead letters, unchanged."""
         shipment = Shipment(self._dispatch, arrival)
         shipment.reject(body, error, *new_ids(1))
         shipment.send()
@@ -142,7 +142,7 @@ class Intake:
 
 
 def _fill(shipment: Shipment, parsed: Parsed, arrival: Arrival) -> None:
-    """Take each event along under its id, or the reason why it cannot be."""
+    """Add each event with its id to the shipment, or the reason for its rejection."""
     shape, key = arrival.topic.shape, key_from(arrival.headers.get(b"idempotency-key"))
     for place, (event, new_id) in enumerate(zip(parsed.events, new_ids(len(parsed.events)), strict=True)):
         if isinstance(event, Rejected):
@@ -159,12 +159,12 @@ def _fill(shipment: Shipment, parsed: Parsed, arrival: Arrival) -> None:
 
 
 def _now() -> str:
-    """This moment in UTC, ISO 8601 with milliseconds."""
+    """Return the current UTC time, ISO 8601 with milliseconds."""
     seconds, nanoseconds = divmod(time_ns(), 1_000_000_000)
     return f"{_second(seconds)}.{nanoseconds // 1_000_000:03}Z"
 
 
 @lru_cache(maxsize=1)
 def _second(seconds: int) -> str:
-    """A second since 1970 as text; all requests within it share the work."""
+    """Return seconds since 1970 as text. All requests within a second share the work."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").removesuffix("+00:00")

@@ -1,4 +1,4 @@
-"""Who sends: API keys, what they allow, and how fast."""
+"""Authentication by API keys, with permitted topics and rates."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _BEARER = b"bearer "
 
 @dataclass(frozen=True)
 class Client:
-    """The holder of a key: the topics it may send to, and its bucket of events."""
+    """Holder of a key, with the permitted topics and a token bucket for events."""
 
     name: str
     topics: dict[str, Topic]
     bucket: TokenBucket | None = None
 
     def topic(self, name: str) -> Topic:
-        """The topic of this name, if the client may send to it."""
+        """Return the topic of this name if the client may send to it."""
         topic = self.topics.get(name)
         if topic is None:
             raise NoSuchTopic(f"there is no topic {name!r:.100} to send to", hint=f"choose {', '.join(self.topics)}")
         return topic
 
     def admit(self) -> None:
-        """Take one request in, which counts as one event; refuse it if it comes too soon."""
+        """Admit one request and count it as one event. Refuse the request if the rate is exceeded."""
         if self.bucket is None:
             return
         if wait := self.bucket.wait_seconds():
@@ -44,20 +44,20 @@ class Client:
         self.bucket.take(1)
 
     def count(self, events: int) -> None:
-        """Let further events count against the rate."""
+        """Count further events against the rate."""
         if self.bucket is not None:
             self.bucket.take(events)
 
 
 class Keyring:
-    """Finds the client of a request; with no keys in the settings everybody is the same anonymous client."""
+    """Finds the client of a request. Without keys in the settings, every request has the same anonymous client."""
 
     def __init__(self, settings: CollectorSettings, topics: dict[str, Topic]) -> None:
         self._clients = [(_digest(key), _client(key, topics, settings.workers)) for key in settings.keys]
         self._anybody = None if settings.keys else Client(ANONYMOUS, topics)
 
     def client(self, headers: Headers) -> Client:
-        """The holder of the key in `Authorization: Bearer` or `X-API-Key`; UnknownKey where it is nobody's."""
+        """Return the holder of the key in `Authorization: Bearer` or `X-API-Key`. Raise UnknownKey if there is none."""
         if self._anybody is not None:
             return self._anybody
         given = _given_key(headers)
@@ -69,7 +69,7 @@ class Keyring:
         return found
 
     def _holder(self, digest: bytes) -> Client | None:
-        """Compares with every key, in the same time whether or where one fits."""
+        """Compare with every key, in constant time whether or not a key matches."""
         fitting = [client for known, client in self._clients if hmac.compare_digest(known, digest)]
         return fitting[0] if fitting else None
 

@@ -1,4 +1,4 @@
-"""Limits on connections and on requests' heads, which uvicorn's protocol takes as large and as slow as they come."""
+"""Limits on connections and request heads. uvicorn limits neither the size nor the duration of a head."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from penstock.collector.one_write import JoinedWrites, OneWrite
 from penstock.collector.refusals import Busy, HeadTooLarge, NotHttp, Refusal, TooSlow
 
 REFUSED = "penstock.refused"
-"""Where the scope of a request has the refusal that is its answer, if it is refused before its body is looked at."""
+"""Key of the scope for the Refusal to answer with, if a request is refused before its body is read."""
 
 MAX_HEAD = 64 * 1024
 HEAD_SECONDS = 30.0
 
 _SURELY_SMALL = 8 * 1024
-"""Bytes that came at once and need no closer look; nearly all requests are of this kind."""
+"""Size of a piece of data that needs no check of the head's size. Nearly all requests are smaller."""
 
 _SLOWEST = 16 * 1024
-"""Bytes that a client reads at least between two looks; who reads less keeps a connection and memory for nothing."""
+"""Bytes that a client must read between two checks. A slower client would keep a connection and memory busy."""
 
 _LATER = "come back later"
 _ALWAYS_SERVED = {b"/healthz", b"/readyz", b"/metrics"}
@@ -31,11 +31,11 @@ Head = list[tuple[bytes, bytes]]
 
 
 class LimitedRequests(OneWrite):
-    """Serves `limit_concurrency` connections; more are refused in our words, but for questions about health.
+    """Protocol that serves `limit_concurrency` connections and refuses more, except for health and metrics paths.
 
-    A head, and the rest of a body that was answered before it had arrived, may take between half of the time and all of
-    it: a timer of each connection looks twice in that time, so that requests cost none. It also ends the connections of
-    clients that do not read their answers.
+    A head must arrive within the time limit, and so must the rest of a body that was answered early. Each connection
+    has a timer that fires twice within the limit, so requests need no timers; the actual limit lies between half and
+    all of the time. The timer also ends connections of clients that do not read their answers.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as uvicorn makes its protocols
@@ -50,18 +50,18 @@ class LimitedRequests(OneWrite):
         self._unsent, self._sent = 0, 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
-        """Begin to watch over the connection."""
+        """Start monitoring the connection."""
         super().connection_made(transport)
         self._came_too_many = len(self.connections) > self._most
         self._timer = self.loop.call_later(HEAD_SECONDS / 2, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Watch no longer."""
+        """Stop monitoring the connection."""
         self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take a piece of a request, unless the head that it belongs to grows too large."""
+        """Process received data, unless the head has grown too large."""
         if len(data) > _SURELY_SMALL:
             self._may_be_large = True
         self._without_body += len(data)
@@ -72,17 +72,17 @@ class LimitedRequests(OneWrite):
             self._refuse(_too_large())
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header of a head; those after a chunked body are left out, like what else stands between chunks."""
+        """Store a header of the head. Ignore trailers after a chunked body, and anything else between chunks."""
         if self.headers is not self._whole_head:
             super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of a body."""
+        """Process a piece of the body."""
         self._without_body = 0
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        """A head is whole: its request is served, or refused before its body is looked at."""
+        """Serve the request, or refuse it before reading its body."""
         self._whole_head = self.headers
         self._without_body = 0
         if not (self._may_be_large or self._came_too_many or len(self.tasks) >= self._most):
@@ -96,11 +96,14 @@ class LimitedRequests(OneWrite):
             self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP as everything else is answered."""
+        """Answer invalid HTTP in the format of all other errors."""
         self._refuse(NotHttp(msg))
 
     def _count(self, size: int) -> None:
-        """Count a piece of a head that is not whole yet; its first piece may begin with an earlier request."""
+        """Count bytes of an incomplete head.
+
+        The first piece is not counted, because it may begin with an earlier request.
+        """
         self._may_be_large = True
         if self._counted_head is not self.headers:
             self._counted_head, self._counted = self.headers, 0
@@ -121,7 +124,7 @@ class LimitedRequests(OneWrite):
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def _look(self) -> None:
-        """End the connection if what was unfinished the last time still is."""
+        """End the connection if the same work is unfinished as at the previous check."""
         self._timer = self.loop.call_later(HEAD_SECONDS / 2, self._look)
         if self._is_stuck():
             self.transport.abort()  # `close` would wait until the client has read everything
@@ -135,27 +138,27 @@ class LimitedRequests(OneWrite):
             self.transport.close()
 
     def _is_stuck(self) -> bool:
-        """Whether the client has read next to nothing since the last look of what waited for it then."""
+        """Whether the client has read almost nothing of its pending data since the previous check."""
         transport = cast("JoinedWrites", self.transport)
         before, sent = self._unsent, transport.sent() - self._sent
         self._unsent, self._sent = transport.unsent(), transport.sent()
         return before > 0 and sent < min(before, _SLOWEST)
 
     def _unfinished(self) -> object | None:
-        """The head that is arriving, or the answered request whose body is; nothing while an answer is being made."""
+        """Return the head or the answered request that is still arriving; None while an answer is being prepared."""
         if self._is_answering():
             return None
         if self.headers is not self._whole_head:
             return self.headers
         if self._whole_head is None:
-            return self  # it has said nothing yet
+            return self  # nothing received yet
         return self.cycle if self._is_body_arriving() else None
 
     def _is_body_arriving(self) -> bool:
         return getattr(self.cycle, "more_body", False)
 
     def _refuse(self, error: Refusal) -> None:
-        """Answer what is no whole request, but not in the place of an earlier one's answer; and close."""
+        """Answer an incomplete request and close. Do not write into the answer of an earlier request."""
         if self.transport.is_closing():
             return
         if not self._is_answering():
@@ -171,6 +174,6 @@ def _too_large() -> Refusal:
 
 
 def _as_bytes(answer: Answer) -> bytes:
-    """An answer as it stands on the wire, where no request is whole enough to be answered through uvicorn."""
+    """Return the answer in wire format, for requests too incomplete to be answered through uvicorn."""
     head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(answer.body)
     return STATUS_LINE[answer.status] + head + answer.body

@@ -1,7 +1,7 @@
-"""What Prometheus is told: plain numbers, which several workers share through files.
+"""Prometheus metrics, shared by the workers through files.
 
-Counting is on the path of every request, so it is an addition and nothing more. Each worker writes its numbers to a
-file of its own once a second; whichever worker is asked adds up all files, and so answers for all of them.
+Counting is on the path of every request and must be as cheap as an addition. Each worker writes its numbers to its own
+file several times a second. The worker that answers a scrape sums all files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 class Numbers(msgspec.Struct):
-    """What one worker counted since its start, or all of them together."""
+    """Counts of one worker since its start, or the sum over all workers."""
 
     events: dict[str, dict[EventStatus, int]] = {}
     bytes: dict[str, int] = {}
@@ -43,7 +43,7 @@ class Numbers(msgspec.Struct):
     underway: int = 0
 
     def add(self, other: Numbers) -> None:
-        """Take another worker's numbers in."""
+        """Add another worker's numbers."""
         for topic, counts in other.events.items():
             _add(self.events.setdefault(topic, {}), counts)
         _add(self.bytes, other.bytes)
@@ -55,7 +55,7 @@ class Numbers(msgspec.Struct):
 
 
 class Metrics:
-    """Counts for one worker and, given a directory that the workers share, tells the numbers of all."""
+    """Counts for one worker. With a shared directory, reports the numbers of all workers."""
 
     def __init__(self, shared: Path | None = None) -> None:
         self._numbers = Numbers()
@@ -63,18 +63,18 @@ class Metrics:
         self._is_heard = True
 
     def answered(self, status: int, seconds: float) -> None:
-        """Count an answer and its time."""
+        """Count an answer and its duration."""
         numbers = self._numbers
         numbers.requests[status] = numbers.requests.get(status, 0) + 1
         numbers.seconds += seconds
         numbers.buckets[bisect_left(_BUCKETS, seconds)] += 1
 
     def not_taken(self, reason: str) -> None:
-        """Count a request, or an event of one, that was not taken."""
+        """Count a refused request or event."""
         self._numbers.rejections[reason] = self._numbers.rejections.get(reason, 0) + 1
 
     def counted(self, topic: str, counts: Tally, size: int) -> None:
-        """Count the events of a request, and the bytes that were sent to Kafka."""
+        """Count the events of a request, and the bytes sent to Kafka."""
         numbers = self._numbers
         events = numbers.events.setdefault(topic, {})
         for status, count in counts.items():
@@ -82,7 +82,7 @@ class Metrics:
         numbers.bytes[topic] = numbers.bytes.get(topic, 0) + size
 
     def share(self, underway: int) -> None:
-        """Note what is underway now, and let the other workers know all numbers; a full disk is told once."""
+        """Update the bytes underway and share all numbers with the other workers. Log a full disk once."""
         self._numbers.underway = underway
         if self._shared is None:
             return
@@ -96,7 +96,7 @@ class Metrics:
             self._is_heard = True
 
     def page(self) -> bytes:
-        """The numbers of all workers in Prometheus' text form."""
+        """Return the numbers of all workers in Prometheus' text format."""
         total = Numbers()
         total.add(self._numbers)
         for numbers in self._others():
@@ -120,13 +120,13 @@ class Metrics:
 
 
 class _Exposition(Collector):
-    """Numbers as prometheus_client's families of metrics."""
+    """Numbers as metric families of prometheus_client."""
 
     def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric with its name, its explanation and its values."""
+        """Return every metric with its name, description and values."""
         events = CounterMetricFamily(
             "penstock_collector_events", "Events by topic and what became of them", labels=["topic", "status"]
         )

@@ -1,4 +1,4 @@
-"""The API's description: `openapi.yaml`, with this collector's topics and events filled in."""
+"""OpenAPI document: `openapi.yaml`, completed with the topics and events of this collector."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXAMPLES_BY_TYPE: Json = {"string": "text", "integer": 1, "number": 1.5, "boole
 
 
 def describe(settings: CollectorSettings, topics: dict[str, Topic]) -> Json:
-    """The OpenAPI document of a collector with these settings and topics."""
+    """Return the OpenAPI document of a collector with these settings and topics."""
     document: Json = yaml.safe_load(files(__package__).joinpath("openapi.yaml").read_text(encoding="utf-8"))
     schemas = {name: _event_schema(topic.shape) for name, topic in topics.items()}
     document["components"]["schemas"] |= {
@@ -49,7 +49,7 @@ def _event_schema(shape: EventShape) -> Json:
 
 
 def _example_event(schema: Json, shape: EventShape) -> Json:
-    """An event as a client would send it: without its id, and without the time that the server sets."""
+    """Return an example event as sent by a client: without an id and without the server's time field."""
     fields = schema["properties"].items()
     return {name: _example(name, field) for name, field in fields if name not in {ID_FIELD, shape.time_field}}
 
@@ -62,12 +62,12 @@ def _add_examples(content: Json, event: Json) -> None:
         "batch": {"summary": "Two events", "value": [event, with_id]},
     }
     lines = "".join(json.dumps(each) + "\n" for each in (event, with_id))
-    # An extension: tools that send examples by themselves know JSON, and stumble over lines of it.
+    # An extension, because tools that send the examples expect JSON and fail on JSON lines.
     content["application/x-ndjson"]["x-examples"] = {"lines": {"summary": "Two events", "value": lines}}
 
 
 def _example(name: str, field: Json) -> object:
-    """A believable value for a field of the product's own events, a plain one for others."""
+    """Return a realistic value for a field of the product's own events, or a plain value for other fields."""
     kinds = [field.get("type"), *(choice.get("type") for choice in field.get("anyOf", []))]
     known = field.get("enum", [_EXAMPLES.get(name)])[0] or field.get("default")
     return (

@@ -1,4 +1,4 @@
-"""Everything that is not a POST of events: health, metrics, and the API's description."""
+"""Pages: health, metrics and the API's description."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsaf
 def make_pages(
     producer: AcknowledgedProducer, readiness: Readiness, metrics: Metrics, openapi: dict[str, object]
 ) -> Starlette:
-    """The pages as an application of their own."""
+    """Return the application that serves the pages."""
     docs = files(__package__).joinpath("docs.html").read_text(encoding="utf-8")
 
     async def healthz(_request: Request) -> Response:
@@ -65,7 +65,7 @@ def _health(obstacle: PenstockError | None) -> Response:
 
 
 async def _not_served(request: Request, error: Exception) -> Response:
-    """Starlette's own 404 and 405, in the form of our refusals."""
+    """Return Starlette's 404 or 405 in the format of other refusals."""
     wrong_method = isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED
     path = request.url.path
     refused: Refusal = WrongMethod(f"{path:.100} is read with GET", allowed="GET, HEAD")

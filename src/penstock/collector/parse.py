@@ -1,4 +1,4 @@
-"""From a body to events: one JSON object, an array of them, or one a line."""
+"""Parser of bodies: one JSON object, an array of objects, or one object per line."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _BRACE = b"{"
 
 
 class Rejected(NamedTuple):
-    """An event that does not fit its schema: its text and why."""
+    """Event that does not fit its schema: its text and the reason."""
 
     text: bytes
     error: RecordInvalid
 
 
 class Parsed(msgspec.Struct):
-    """The events of a body in their order; `single` tells one object from an array or lines with one event."""
+    """Events of a body in order. `single` is true for one object, false for an array or lines."""
 
     events: list[Event | Rejected]
     single: bool
 
 
 def parse_body(body: bytes, content_type: bytes, shape: EventShape, most: int) -> Parsed:
-    """Decode and check every event; those that do not fit are Rejected, a body that is no JSON is NotJson."""
+    """Decode and check every event. Invalid events become Rejected; invalid JSON raises NotJson."""
     parsed = _parser_for(content_type)(body, shape, most)
     if not parsed.events:
         raise NoEvents("the body holds no event", hint="send a JSON object, an array of them, or one a line")
@@ -49,7 +49,7 @@ def parse_body(body: bytes, content_type: bytes, shape: EventShape, most: int) -
 
 
 def charge(body: bytes, most: int) -> int:
-    """How many events a body that is not JSON counts as: it took the work of those that it seems to hold."""
+    """Return how many events an invalid body counts as: as many as it seems to contain, because each cost work."""
     return min(max(1, body.count(_BRACE)), most)
 
 
@@ -100,15 +100,15 @@ def _parse_lines(body: bytes, shape: EventShape, most: int) -> Parsed:
 
 
 def _one_by_one(texts: Sequence[bytes | msgspec.Raw], shape: EventShape, most: int) -> list[Event | Rejected]:
-    """A close look at each event, which takes time: at no more of them than are allowed."""
+    """Check each event separately. Because this is slow, the number of events is checked first."""
     _check_number(len(texts), most)
     return [_event_or_rejected(bytes(text).strip(_SPACE), shape) for text in texts]
 
 
 def _may_hold_more(body: bytes, most: int) -> bool:
-    """Whether the events must be counted before they are decoded, which costs a hundred times as much.
+    """Whether the events must be counted before decoding. Decoding costs a hundred times as much as counting.
 
-    Each event has a brace at least; what has none is refused where it stands.
+    Each event contains at least one brace; an item without one is refused early.
     """
     return body.count(_BRACE) > most
 

@@ -1,4 +1,4 @@
-"""Avro types that msgspec can check while it decodes: those of plain fields."""
+"""Avro types of plain fields, which msgspec can check while decoding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Meta
 from penstock.schemas.avro.model import FLOAT_MAX, EnumType, Primitive, Type, UnionType
 
 RICH: Final = Any
-"""Stands for every type that msgspec does not check: any JSON is let through, for the schemas room to look at."""
+"""Placeholder for types that msgspec does not check: accepts any JSON, which `penstock.schemas` validates later."""
 
 _PRIMITIVES: dict[str, Any] = {
     "null": None,
@@ -23,7 +23,7 @@ _PRIMITIVES: dict[str, Any] = {
 
 
 def plain_type(avro_type: Type) -> Any:  # noqa: ANN401 - a type made at run time
-    """The Python type that says the same as an Avro type, or `RICH`."""
+    """Return the Python type equivalent to an Avro type, or `RICH`."""
     match avro_type:
         case Primitive(name=name, logical=None):
             return _PRIMITIVES.get(name, RICH)
@@ -37,7 +37,7 @@ def plain_type(avro_type: Type) -> Any:  # noqa: ANN401 - a type made at run tim
 
 
 def is_text(avro_type: Type) -> bool:
-    """Whether a field of this type can hold any text."""
+    """Whether a field of this type accepts any text."""
     return plain_type(avro_type) in {str, str | None}
 
 

@@ -1,4 +1,4 @@
-"""A rate limit that lets any single batch through and makes the next one wait for it."""
+"""Rate limit that admits any single batch and makes the next batch wait for it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from time import monotonic
 
 
 class TokenBucket:
-    """Fills with `rate` tokens a second, up to one second's worth; may be overdrawn by one batch.
+    """Token bucket that refills with `rate` tokens a second, up to one second's worth.
 
-    So a batch larger than the bucket is possible, and the rate holds on average.
+    One batch may overdraw the bucket. A batch can be larger than the bucket, and the rate holds on average.
     """
 
     def __init__(self, rate: float, now: Callable[[], float] = monotonic) -> None:
@@ -19,12 +19,12 @@ class TokenBucket:
         self._filled_at = now()
 
     def wait_seconds(self) -> float:
-        """How long until something may be taken; 0 means now."""
+        """Return the seconds until tokens may be taken; 0 means now."""
         now = self._now()
         self._tokens = min(self._rate, self._tokens + (now - self._filled_at) * self._rate)
         self._filled_at = now
         return 0.0 if self._tokens > 0 else -self._tokens / self._rate + 1 / self._rate
 
     def take(self, tokens: int) -> None:
-        """Take tokens, more than there are if need be."""
+        """Take tokens, even more than available."""
         self._tokens -= tokens

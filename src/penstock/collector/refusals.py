@@ -1,4 +1,4 @@
-"""Why a request is refused: each reason is an error with its HTTP status."""
+"""Reasons for refusing a request: errors with an HTTP status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.errors import Terminal
 
 
 class Refusal(Terminal):
-    """A request that is not taken; `headers` go with the answer."""
+    """Refused request. `headers` are sent with the answer."""
 
     code = "request"
     status: ClassVar[int] = 400
@@ -19,31 +19,31 @@ class Refusal(Terminal):
 
 
 class NotHttp(Refusal):
-    """What came over the connection is no request."""
+    """The received data is not an HTTP request."""
 
     code = "request.not_http"
 
 
 class NotJson(Refusal):
-    """The body is not JSON, or not in the encoding that it claims."""
+    """The body is not valid JSON, or does not match the declared encoding."""
 
     code = "request.not_json"
 
 
 class NoEvents(Refusal):
-    """The body holds no event at all."""
+    """The body contains no event."""
 
     code = "request.empty"
 
 
 class BadId(Refusal):
-    """The Idempotency-Key cannot serve as an event's id."""
+    """The Idempotency-Key is not a valid event id."""
 
     code = "request.bad_id"
 
 
 class UnknownKey(Refusal):
-    """No API key was given, or one that nobody has."""
+    """The API key is missing or unknown."""
 
     code = "request.key"
     status = 401
@@ -53,21 +53,21 @@ class UnknownKey(Refusal):
 
 
 class NoSuchPath(Refusal):
-    """Nothing is served at this path."""
+    """The path does not exist."""
 
     code = "request.path"
     status = 404
 
 
 class NoSuchTopic(Refusal):
-    """The settings, or the API key, do not allow this topic."""
+    """The topic is not in the settings, or not permitted by the API key."""
 
     code = "request.topic"
     status = 404
 
 
 class WrongMethod(Refusal):
-    """The path is served, but not with this method."""
+    """The path exists, but does not support this method."""
 
     code = "request.method"
     status = 405
@@ -91,7 +91,7 @@ class TooLarge(Refusal):
 
 
 class TooManyEvents(TooLarge):
-    """The body holds more events than are allowed; `events` is how many."""
+    """The body contains more events than allowed. `events` is their number."""
 
     def __init__(self, events: int, most: int) -> None:
         super().__init__(f"the body holds more than {most:,} events", hint="send fewer events at once")
@@ -99,14 +99,14 @@ class TooManyEvents(TooLarge):
 
 
 class Unsupported(Refusal):
-    """The content type or encoding is not one that is understood."""
+    """The content type or encoding is not supported."""
 
     code = "request.unsupported"
     status = 415
 
 
 class RateExceeded(Refusal):
-    """The API key's rate is used up; the answer says when to come back."""
+    """The API key's rate is used up. The answer contains the time to wait."""
 
     code = "request.rate"
     status = 429
@@ -120,7 +120,7 @@ class HeadTooLarge(Refusal):
 
 
 class Busy(Refusal):
-    """There is no room for the request now: because of Kafka, of what waits for it already, or of other clients."""
+    """No capacity now: because of Kafka, of data waiting for Kafka, or of other clients."""
 
     code = "request.busy"
     status = 503

@@ -1,4 +1,4 @@
-"""Running the collector: one process, or several that share a port and are replaced when they die."""
+"""Server of the collector: one process, or several that share a port and are replaced when they die."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from penstock.config.listening import SERVER_OPTIONS, survive_signals
 
 _LAST_BYTES_SECONDS = 5
 _NEW_OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""More than the events underway are made of: those go as they came, and need not be searched for cycles meanwhile."""
+"""More than the objects of the events underway. Events are freed by reference counting, without a search for cycles."""
 
 
 def serve(settings: Settings, collector: CollectorSettings, listener: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT; then take no more, wait for Kafka's word on what was taken, and return."""
+    """Serve until SIGTERM or SIGINT. Then accept no more, wait for Kafka's acknowledgements, and return."""
     survive_signals()
     if collector.workers == 1:
         uvicorn.Server(_config(settings, collector)).run([listener])
@@ -52,17 +52,17 @@ def _config(settings: Settings, collector: CollectorSettings, shared: Path | Non
 
 
 def _worker(settings: Settings, collector: CollectorSettings, shared: Path | None) -> ASGIApp:
-    """The application, made in the process that runs it."""
+    """Create the application in the process that runs it."""
     if (parent := parent_process()) is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     app = make_app(settings, collector, load_topics(collector), shared)
     gc.collect()
-    gc.freeze()  # what is there now stays: the collector of garbage need not look at it again and again
+    gc.freeze()  # these objects live as long as the process, so the garbage collector need not scan them
     gc.set_threshold(_NEW_OBJECTS_BETWEEN_COLLECTIONS)
     return app
 
 
 def _end_with(parent: object) -> None:
-    """A worker whose parent was killed would hold the port forever."""
+    """End the worker when its parent is killed. Otherwise the worker would hold the port forever."""
     parent.join()  # type: ignore[attr-defined]
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,8 +1,8 @@
-"""The events of a topic: JSON that fits the topic's Avro schema.
+"""Validation of a topic's events: JSON that fits the topic's Avro schema.
 
-msgspec decodes and checks in one go what it can express. Its yes is final. Its no, and every field of a richer type
-(arrays, maps, records, dates, wider unions), is for the schemas room to decide, which also says why a value does not
-fit.
+msgspec decodes and checks in one step. An event accepted by msgspec is valid, apart from fields of richer types
+(arrays, maps, records, dates, wider unions). `penstock.schemas` decides about these fields and about every event that
+msgspec rejects, and explains why a value does not fit.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from penstock.schemas.from_json import parse_json, read_checked
 from penstock.schemas.to_json import json_default
 
 Event = Any
-"""One event as msgspec decoded it: a Struct made for the schema, which no type can name beforehand."""
+"""Event as decoded by msgspec: a Struct created at run time for the schema."""
 
 ID_FIELD = "event_id"
 
 NOT_SURELY = (msgspec.DecodeError, RecordInvalid, RecursionError, UnicodeDecodeError)
-"""What the decoding of many events raises when one of them, or the JSON itself, needs a closer look."""
+"""Errors while decoding many events that require checking each event separately."""
 
 _ID_TYPE = Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH)] | None | UnsetType
 _JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
 
 
 class _Slot(NamedTuple):
-    """A field of the schema, and the Struct's attribute that holds it."""
+    """Field of the schema, and the Struct's attribute that holds the field."""
 
     attribute: str
     field: Field
@@ -46,8 +46,8 @@ class _Slot(NamedTuple):
 class EventShape:
     """Decodes, checks and encodes the events of one schema.
 
-    `time_field` may be left out of an event, or null: the server sets it. `event_id` may be given beside the
-    schema's fields, and is taken out.
+    `time_field` may be missing or null; the server sets it. `event_id` is accepted in addition to the schema's fields,
+    and is removed unless the schema contains it.
     """
 
     def __init__(self, record: RecordType, *, key_field: str | None = None, time_field: str | None = None) -> None:
@@ -68,7 +68,7 @@ class EventShape:
         self.encode: Callable[[Event], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 
     def decode(self, text: bytes) -> Event:
-        """One event from its JSON text; RecordInvalid names the field and the value that do not fit."""
+        """Decode one event from JSON. RecordInvalid names the field and the value that do not fit."""
         try:
             event = self._one.decode(text)
             return self._checked(event) if self._rich else event
@@ -76,17 +76,17 @@ class EventShape:
             return self._look_closely(text)
 
     def decode_array(self, text: bytes) -> list[Event]:
-        """All events of a JSON array, or one of the errors in NOT_SURELY."""
+        """Decode all events of a JSON array. Raises the errors in NOT_SURELY."""
         events = self._array.decode(text)
         return [self._checked(event) for event in events] if self._rich else events
 
     def decode_lines(self, text: bytes) -> list[Event]:
-        """All events of newline-delimited JSON, or one of the errors in NOT_SURELY."""
+        """Decode all events of newline-delimited JSON. Raises the errors in NOT_SURELY."""
         events = self._one.decode_lines(text)
         return [self._checked(event) for event in events] if self._rich else events
 
     def take_id(self, event: Event) -> str | None:
-        """The id that the event brought along; an `event_id` that is none of the schema's fields is taken out."""
+        """Return the event's own id, if any. Remove an `event_id` that is not a field of the schema."""
         event_id = getattr(event, self._id)
         if self._id_is_extra and event_id is not UNSET:
             event.event_id = UNSET
@@ -96,7 +96,7 @@ class EventShape:
         return event_id
 
     def finish(self, event: Event, now: str) -> tuple[bytes, bytes | None]:
-        """The record's value and key: the event as JSON, stamped if it has no time of its own, and the key field."""
+        """Return the record's value and key: the event as JSON, with its time set if missing, and the key field."""
         if self._time is not None and getattr(event, self._time) is None:
             setattr(event, self._time, now)
         key = getattr(event, self._key) if self._key is not None else None
@@ -121,7 +121,7 @@ class EventShape:
         return (slot.attribute, kind, default)
 
     def _checked(self, event: Event) -> Event:
-        """The event, if its fields of richer types fit."""
+        """Return the event if its fields of richer types are valid."""
         for attribute, field in self._rich:
             value = getattr(event, attribute)
             read, checked = read_checked(value, field.type)
@@ -163,7 +163,7 @@ def _exact_number(text: str) -> Decimal:
 
 
 def _invalid(misfit: Misfit) -> RecordInvalid:
-    """The refusal in the words of JSON."""
+    """Return the rejection, worded for JSON."""
     word, space, rest = misfit.message.partition(" ")
     message = _JSON_WORDS.get(word, word) + space + rest
     return RecordInvalid(f"{misfit.path}: {message}" if misfit.path else message, hint=misfit.hint)

@@ -1,4 +1,4 @@
-"""One window for several workers: who claims an id first sends the event, the others look until its fate is known."""
+"""Window shared by several workers: the worker that claims an id sends the event, the others poll for the result."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from penstock.kafka.acknowledged import Batch, Delivery, Underway
 _LOOK_SECONDS = 0.01
 _LOOKS_AT_ONCE = 100
 _REST_PER_WORK = 4
-"""However many claims are looked at, a fifth of the worker's time goes into it at the most."""
+"""Factor between rest and work: polling takes at most a fifth of the worker's time, for any number of claims."""
 
 
 class SharedWindow:
-    """A `Window` through which all workers look; each has its own part of it in memory, too."""
+    """`Window` over the claims of all workers. Each worker also keeps its own part in memory."""
 
     def __init__(self, directory: Path, seconds: float, most: int) -> None:
         self._claims = Claims(directory, seconds)
@@ -30,7 +30,10 @@ class SharedWindow:
         self._claimed: dict[EventKey, Path] = {}  # by `find`, until `remember` or `let_go` follows
 
     def find(self, key: EventKey) -> Delivery | None:
-        """See `Window`; Busy where the id cannot be noted, since two workers might send the event then."""
+        """Return the delivery of this or another worker. Raise Busy if the id cannot be claimed.
+
+        Without a claim, two workers might send the event.
+        """
         known = self._own.find(key)
         if known is not None:
             return known
@@ -46,7 +49,7 @@ class SharedWindow:
         return None
 
     def remember(self, key: EventKey, delivery: Delivery) -> None:
-        """See `Window`."""
+        """Store the delivery, and publish its result to the other workers through the claim."""
         self._own.remember(key, delivery)
         link = self._claimed.pop(key, None) or self._claim_late(key)
         note = _Note(self._claims, link, delivery)
@@ -55,21 +58,21 @@ class SharedWindow:
             note.wake()
 
     def let_go(self, key: EventKey) -> None:
-        """See `Window`."""
+        """Forget the event, and drop this worker's claim on its id."""
         link = self._claimed.pop(key, None) or self._claims.link(key)
-        with suppress(OSError):  # on a disk that has become read-only it stays until its time is over
+        with suppress(OSError):  # on a read-only disk, the claim stays until it expires
             self._claims.drop(link)
 
     def _claim_late(self, key: EventKey) -> Path:
-        """Claim an id that the client learns only from the answer."""
+        """Claim a generated id, which the client only learns from the answer."""
         link = self._claims.link(key)
-        with suppress(OSError):  # it is underway, and known to this worker at least
+        with suppress(OSError):  # the event is underway, and known to this worker at least
             self._claims.make(link)
         return link
 
 
 class _Note(Batch):
-    """Waits for one delivery of this worker, to tell the others how it ended."""
+    """Waits for a delivery of this worker, to publish its result to the others."""
 
     def __init__(self, claims: Claims, link: Path, delivery: Delivery) -> None:
         super().__init__(asyncio.get_running_loop())
@@ -78,14 +81,14 @@ class _Note(Batch):
         self._delivery = delivery
 
     def wake(self) -> None:
-        """Write down that the delivery is done, or give the id free."""
+        """Mark the claim as done, or drop the claim if the delivery failed."""
         settle = self._claims.finish if self._delivery.error is None else self._claims.drop
-        with suppress(OSError):  # with a full disk it stays underway for the others, who answer that they do not know
+        with suppress(OSError):  # with a full disk, the claim stays underway: other workers answer "unknown"
             settle(self._link)
 
 
 class _Elsewhere:
-    """What other workers have underway and somebody here waits for: one task looks at all of it."""
+    """Events that other workers have underway and requests of this worker wait for. One task polls all claims."""
 
     def __init__(self, claims: Claims) -> None:
         self._claims = claims
@@ -93,7 +96,7 @@ class _Elsewhere:
         self._looking: asyncio.Task[None] | None = None
 
     def delivery(self, link: Path) -> Delivery:
-        """The delivery of another worker, the same for all who ask while it is underway."""
+        """Return the delivery of another worker. Requests share one delivery while the event is underway."""
         awaited = self._awaited.get(link)
         if awaited is not None:
             return awaited
@@ -108,7 +111,7 @@ class _Elsewhere:
         return awaited
 
     async def _look(self) -> None:
-        """Look at everything again and again, with a rest in between, until nothing is awaited any more."""
+        """Poll all claims, with a rest in between, until none is awaited."""
         while self._awaited:
             work = 0.0
             links = list(self._awaited)
@@ -128,7 +131,7 @@ class _Elsewhere:
             return
         del self._awaited[link]
         if claim is None:
-            # It failed, or is in doubt, or the worker died with it: what is gone does not say.
+            # The delivery failed, is in doubt, or its worker died. A missing claim does not show which.
             awaited.in_doubt = True
             awaited.fail(DeliveryFailed("another worker took this event and may not have brought it to Kafka"))
         elif claim.is_done:

@@ -1,4 +1,4 @@
-"""The events of one request on their way to Kafka, and what became of each."""
+"""Events of one request on their way to Kafka, with the result of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FEWER = "send fewer events at once"
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
-    """Where a request's events go, whose they are, what its head says, and when they came."""
+    """Destination, client, headers, address and arrival time of a request."""
 
     topic: Topic
     client: str
@@ -38,7 +38,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def sender(self) -> Sender:
-        """Who sent them, in full."""
+        """Return the sender with all known details."""
         forwarded = self.headers.get(b"x-forwarded-for", b"").decode("latin-1")
         agent = self.headers.get(b"user-agent", b"").decode("latin-1")
         return Sender(self.client, f"{forwarded} via {self.address}" if forwarded else self.address, agent)
@@ -46,7 +46,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class Dispatch:
-    """What all shipments share: the producer, when to answer, ids taken lately, and where rejected events are kept."""
+    """Resources shared by all shipments: producer, answer deadlines, recent ids and the dead-letter topic."""
 
     producer: AcknowledgedProducer
     deadlines: Deadlines
@@ -55,9 +55,9 @@ class Dispatch:
 
 
 class Shipment:
-    """Collects a request's events, sends them together, and tells what became of each, in order.
+    """Collects a request's events, sends them together, and reports the result of each, in order.
 
-    An event is known by its place in the request.
+    Events are identified by their index in the request.
     """
 
     def __init__(self, dispatch: Dispatch, arrival: Arrival) -> None:
@@ -77,7 +77,7 @@ class Shipment:
         self._taken_before: dict[int, Delivery] = {}
 
     def add(self, event: Event, event_id: str, *, is_clients_id: bool) -> None:
-        """Take an event along, unless one with its id is underway or was accepted lately."""
+        """Add an event, unless an event with this id is underway or was accepted recently."""
         place = len(self._ids)
         self._ids.append(event_id)
         if is_clients_id and self._is_repeated(place):
@@ -90,7 +90,7 @@ class Shipment:
         self.size += len(value)
 
     def reject(self, text: bytes, error: PenstockError, event_id: str) -> None:
-        """Note a rejected event; it is taken along to the dead letters where they are kept."""
+        """Record a rejected event, and add it to the dead letters if they are enabled."""
         place = len(self._ids)
         self._ids.append(event_id)
         self._rejections[place] = error
@@ -99,7 +99,7 @@ class Shipment:
             self._record_places.append(place)
 
     def send(self) -> None:
-        """Hand everything to the producer; BufferFull, or TooLarge if it never will fit, says that nothing was."""
+        """Send all records. Raise BufferFull if none could be sent, or TooLarge if they can never fit."""
         producer = self._dispatch.producer
         try:
             self._sent = producer.send(self._records, self._batch)
@@ -112,13 +112,13 @@ class Shipment:
             self._remember(self._first_places)
 
     def let_go(self) -> None:
-        """Give the ids of events that were not sent free again, and wait for nobody's."""
+        """Release the ids of events that were not sent, and stop waiting for other requests' events."""
         for key in self._first_places:
             self._dispatch.window.let_go(key)
         self._leave()
 
     async def wait(self) -> None:
-        """Wait for Kafka's word on all events, until the deadline; what is late is remembered by its id."""
+        """Wait for the acknowledgement of all events, until the deadline. Remember the ids of late events."""
         batch, deadlines = self._batch, self._dispatch.deadlines
         deadline = deadlines.start(batch.wake)
         try:
@@ -130,7 +130,7 @@ class Shipment:
             self._remember(self._places_not_remembered())
 
     def results(self) -> tuple[list[EventResult], Tally]:
-        """What became of each event, as far as it is known now, and how many met each fate."""
+        """Return the current status of each event, and the count of each status."""
         batch, ids = self._batch, self._ids
         if not (batch.missing or batch.failed or self._rejections or self._repeated or self._taken_before):
             return [EventResult("accepted", event_id) for event_id in ids], {"accepted": len(ids)}
@@ -154,12 +154,15 @@ class Shipment:
         return True
 
     def _leave(self) -> None:
-        """Stay in nobody's memory: a client that repeats itself would fill it while Kafka is away."""
+        """Stop waiting for other requests' events.
+
+        Otherwise, a client that repeats its requests would fill the memory while Kafka is unavailable.
+        """
         for known in self._joined.values():
             known.leave(self._batch)
 
     def _places_not_remembered(self) -> dict[EventKey, int]:
-        """The events that were sent under an id of ours, which the client learns only from the answer."""
+        """Return the events sent under a generated id, which the client only learns from the answer."""
         sent = {self._key(place): place for place in self._record_places if place not in self._rejections}
         return {key: place for key, place in sent.items() if key not in self._first_places}
 
@@ -172,7 +175,7 @@ class Shipment:
             self._dispatch.window.remember(key, deliveries[place])
 
     def _deliveries(self) -> dict[int, Delivery]:
-        """The delivery of each event that has one."""
+        """Return the delivery of each event that has one."""
         deliveries = dict(zip(self._record_places, self._sent, strict=True)) | self._taken_before
         return deliveries | {place: deliveries[first] for place, first in self._repeated.items()}
 
@@ -206,7 +209,7 @@ def _sent(event_id: str, delivery: Delivery | None, *, duplicate: bool) -> Event
 
 
 def _rejected(event_id: str, rejection: PenstockError, kept: Delivery | None) -> EventResult:
-    """A rejected event; where dead letters are kept, the client may only forget it once it is among them."""
+    """Return `rejected`, or `failed` if the dead letter could not be stored: the client must then keep the event."""
     is_kept = kept is None or (kept.settled and (kept.error is None or isinstance(kept.error, RecordTooLarge)))
     if is_kept:
         return EventResult("rejected", event_id, error=problem(rejection))

@@ -1,4 +1,4 @@
-"""The topics that take events, with their schemas read and checked."""
+"""Topics that accept events, with parsed and checked schemas."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def _dotted(path: KeyPath) -> str:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic and what its events look like."""
+    """Topic with the shape of its events."""
 
     name: TopicName
     shape: EventShape
 
 
 def load_topics(settings: CollectorSettings, place: Place = _dotted) -> dict[str, Topic]:
-    """Every topic by its name; a ConfigError lists all that is wrong with schemas and fields, with its place."""
+    """Return every topic by name. Raise a ConfigError that lists all problems of schemas and fields."""
     topics: dict[str, Topic] = {}
     problems: list[Problem] = []
     for name, topic in settings.topics.items():

@@ -1,4 +1,4 @@
-"""Which ids were taken lately: a repeated one is answered with the first one's result."""
+"""Window of recent ids. A repeated id is answered with the result of the first event."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple, Protocol
 from penstock.kafka.acknowledged import Delivery
 
 _PASSED_OVER = 2
-"""Ids underway that are put behind the others with each new one, so that the search for older ones stays short."""
+"""Limit of ids underway that are moved to the end for each new id. Keeps the search for old ids short."""
 
 
 class EventKey(NamedTuple):
-    """What makes two events the same: ids are the client's own affair, so another client's never count."""
+    """Identity of an event. Includes the client, because ids of different clients are independent."""
 
     client: str
     topic: str
@@ -22,14 +22,17 @@ class EventKey(NamedTuple):
 
 
 class Window(Protocol):
-    """Remembers deliveries by id for a while; one that failed is forgotten, so that a retry is sent."""
+    """Remembers deliveries by id for a while. Failed deliveries are forgotten, so that a retry is sent."""
 
     def find(self, key: EventKey) -> Delivery | None:
-        """The delivery of this event if it is underway or done; who gets nothing is the first, and goes on to send."""
+        """Return the delivery of this event if it is underway or done.
+
+        After None, the caller is the first and must send the event.
+        """
         ...
 
     def remember(self, key: EventKey, delivery: Delivery) -> None:
-        """Keep the delivery that was made for an event."""
+        """Store the delivery of an event."""
         ...
 
     def let_go(self, key: EventKey) -> None:
@@ -42,12 +45,12 @@ class _Entry(NamedTuple):
     until: float
 
     def is_over(self, now: float) -> bool:
-        """Whether its time is over, which it never is while the event is underway and might be sent twice."""
+        """Whether the entry has expired. An event underway never expires, because it might be sent twice."""
         return self.until < now and self.delivery.settled
 
 
 class OwnWindow:
-    """The window of one worker: so many seconds, and so many ids at the most; `on_forget` hears which ids leave."""
+    """Window of one worker, limited in seconds and ids. `on_forget` is called with each id that is evicted."""
 
     def __init__(
         self,
@@ -64,17 +67,17 @@ class OwnWindow:
         self._entries: OrderedDict[EventKey, _Entry] = OrderedDict()
 
     def find(self, key: EventKey) -> Delivery | None:
-        """See `Window`."""
+        """Return the delivery, unless it failed or expired."""
         entry = self._entries.get(key)
         if entry is None:
             return None
         if entry.delivery.error is not None or entry.is_over(self._now()):
-            del self._entries[key]  # who asked begins anew, and must not be told later that the id leaves
+            del self._entries[key]  # no `on_forget`: the caller claims the id again, and must not lose the claim later
             return None
         return entry.delivery
 
     def remember(self, key: EventKey, delivery: Delivery) -> None:
-        """See `Window`; what is too old or too many is let go, but never while it is underway."""
+        """Store the delivery. Evict entries that are too old or too many, but none underway."""
         now = self._now()
         self._entries.pop(key, None)
         self._entries[key] = _Entry(delivery, now + self._seconds)
@@ -88,7 +91,7 @@ class OwnWindow:
                 passed_over += 1
 
     def let_go(self, key: EventKey) -> None:
-        """See `Window`."""
+        """Remove the entry, if any."""
         self._entries.pop(key, None)
 
     def _must_go(self, now: float) -> bool:
