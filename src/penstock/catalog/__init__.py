@@ -1,1 +1,1 @@
-"""The catalog: metadata arrives as events, is merged into one picture in PostgreSQL, and every change is told."""
+"""Metadata catalog: merges metadata events into one view in PostgreSQL and publishes every change."""

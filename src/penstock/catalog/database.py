@@ -1,4 +1,4 @@
-"""The catalog's PostgreSQL: the one module of this room that imports psycopg, where its errors become ours."""
+"""Access to the catalog's PostgreSQL. Imports psycopg for the whole room and translates its errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCHEMA = "catalog"
 _CONNECT_SECONDS = 10
 _REFUSALS = ("authentication failed", "no password supplied", "does not exist")
 _ROW_CLASSES = ("21", "22", "23", "54")
-"""SQLSTATE classes that blame the data: cardinality, data, integrity, program limits."""
+"""SQLSTATE classes caused by the data: cardinality, data, integrity, program limits."""
 
 _TRANSIENT = (
     errors.DeadlockDetected,
@@ -42,10 +42,10 @@ _TRANSIENT = (
 
 
 class Database:
-    """A pool of connections whose tables are the catalog's; a user's own tables are found in `public`.
+    """Connection pool for the catalog's tables. A user's own tables are found in `public`.
 
-    `transaction` commits at the end of the block and rolls back if it raises. Errors of PostgreSQL come out as
-    DatabaseUnavailable (try again), DatabaseRefused, or RowRefused where the data is to blame.
+    `transaction` commits at the end of the block and rolls back on an exception. PostgreSQL errors are raised as
+    DatabaseUnavailable (can be retried), as DatabaseRefused, or as RowRefused if the data is invalid.
     """
 
     def __init__(self, settings: Settings, *, size: int = 4) -> None:
@@ -65,7 +65,7 @@ class Database:
         )
 
     def open(self) -> Self:
-        """Connect once, so that a wrong address is told with its reason, and bring the tables up to date."""
+        """Connect once, to report a wrong address with its reason, and migrate the tables."""
         from penstock.catalog.migrations import migrate  # noqa: PLC0415 - migrations are written with this module
 
         with self._told(), psycopg.connect(self._conninfo, connect_timeout=_CONNECT_SECONDS) as connection:
@@ -78,16 +78,16 @@ class Database:
         self._pool.close()
 
     def __enter__(self) -> Self:
-        """Use as a context, which is open inside and closed at its end."""
+        """Open the pool. The context manager closes the pool at its end."""
         return self.open()
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the pool."""
         self.close()
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A connection whose work is committed at the end of the block, or not at all."""
+        """Return a connection whose work is committed at the end of the block, or not at all."""
         with self._told(), self._pool.connection() as connection:
             yield connection
 
@@ -113,7 +113,7 @@ class Database:
 
 @contextmanager
 def savepoint(connection: Connection) -> Iterator[None]:
-    """A part of a transaction that can fail by itself: RowRefused undoes it, and what came before stays."""
+    """Run a part of a transaction that can fail alone. RowRefused undoes this part and keeps earlier work."""
     try:
         with connection.transaction():
             yield
@@ -122,7 +122,7 @@ def savepoint(connection: Connection) -> Iterator[None]:
 
 
 def translated(error: psycopg.Error, place: str) -> PenstockError:
-    """An error of PostgreSQL as ours; one that blames the data is RowRefused."""
+    """Translate an error of PostgreSQL. Errors caused by the data become RowRefused."""
     reason = _first_line(error)
     if isinstance(error, _TRANSIENT):
         return DatabaseUnavailable(f"{place}: {reason}", hint="the same work may succeed when it is tried again")
@@ -132,19 +132,19 @@ def translated(error: psycopg.Error, place: str) -> PenstockError:
 
 
 def name_beside_values(name: str) -> sql.Composable:
-    """A quoted name in a statement with placeholders, where psycopg reads `%` as the beginning of one."""
+    """Return a quoted name for a statement with placeholders, in which psycopg requires `%` to be doubled."""
     quoted = sql.Identifier(name).as_string()
     return sql.SQL(quoted.replace("%", "%%"))
 
 
 def records(connection: Connection, query: str, parameters: Parameters = ()) -> list[Record]:
-    """The rows of a query, each a dict by its columns' names; planned for these parameters, not for any."""
+    """Return the rows of a query as dicts. The query is planned for these parameters, without a generic plan."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query.encode(), parameters, prepare=False).fetchall()
 
 
 def streamed(connection: Connection, query: str, parameters: Parameters = ()) -> Generator[Record]:
-    """The rows of a query as they are asked for; who stops early closes the generator, which ends the query."""
+    """Yield the rows of a query as they are read. Closing the generator early ends the query."""
     with connection.cursor("streamed", row_factory=dict_row) as cursor:
         yield from cursor.execute(query.encode(), parameters)
 
@@ -153,17 +153,17 @@ def _configure(connection: Connection) -> None:
     set_json_loads(msgspec.json.decode, connection)
     connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(SCHEMA)))
     connection.execute("SET timezone = 'UTC'")
-    connection.execute("SET temp_buffers = '32MB'")  # a batch on its way through the merge stays in memory
+    connection.execute("SET temp_buffers = '32MB'")  # keep a batch in memory during the merge
     connection.commit()
 
 
 def _blames_data(error: psycopg.Error) -> bool:
-    """Whether a row is to blame; psycopg counts program limits as errors of operation, which would be tried again."""
+    """Whether a row caused the error. psycopg reports program limits as operational errors, which would be retried."""
     return isinstance(error, psycopg.DataError) or (error.sqlstate or "")[:2] in _ROW_CLASSES
 
 
 def _is_refusal(error: psycopg.Error) -> bool:
-    """Whether a server that is there says no: a wrong password or database, a right that lacks."""
+    """Whether a running server refuses access: wrong password, unknown database, missing permission."""
     return (error.sqlstate or "")[:2] in {"28", "3D", "42"} or any(sign in str(error) for sign in _REFUSALS)
 
 
@@ -171,7 +171,7 @@ def _place(conninfo: str) -> str:
     try:
         known: dict[str, Any] = dict(conninfo_to_dict(conninfo))
     except psycopg.ProgrammingError:
-        # libpq's own words quote the text, and with it the password.
+        # libpq's message quotes the text, including the password.
         hint = "such as postgresql://user@host:5432/database"
         raise ConfigError([Problem("database", "not a PostgreSQL URL", hint)]) from None
     user, host, port = (
@@ -185,5 +185,5 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def _detail(error: psycopg.Error) -> str:
-    """PostgreSQL's own detail, but never the row itself, which may be large or secret."""
+    """Return PostgreSQL's hint or constraint, but never the row, which may be large or secret."""
     return error.diag.message_hint or (f"see {error.diag.constraint_name}" if error.diag.constraint_name else "")

@@ -1,4 +1,4 @@
-"""What can be wrong with one row, or with a name that somebody asks for."""
+"""Errors of the catalog: invalid rows and unknown names."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from penstock.errors import RecordError, Terminal
 
 
 class RowRefused(RecordError, ValueError):
-    """PostgreSQL, or a limit, does not take a row; `details["origin"]` names the message it comes from."""
+    """PostgreSQL or a limit rejects a row. `details["origin"]` names the source message."""
 
     code = "catalog.row_refused"
 
 
 class NotInCatalog(Terminal, LookupError):
-    """The catalog has no such dataset."""
+    """The dataset is not in the catalog."""
 
     code = "catalog.not_found"
 
 
 class JobNotFound(Terminal, LookupError):
-    """The database has no such job."""
+    """The job is not in the database."""
 
     code = "jobs.not_found"
 

@@ -1,4 +1,4 @@
-"""The way of a batch: into staging and into the final tables, in one transaction."""
+"""Intake of a batch: into staging and the final tables, in one transaction."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from penstock.catalog.staging.writer import stage, stage_lines
 
 
 def take(database: Database, table: TableName, rows: Sequence[StagedRow]) -> list[Refusal]:
-    """Stage the rows and merge them; the ones refused come back, and the rest is committed when this returns.
+    """Stage the rows, merge and commit. Return the rejected rows.
 
-    After a crash, or any exception, the same rows can be given again: what was committed changes nothing.
+    After a crash or an exception, the caller can pass the rows again: rows that were committed have no further effect.
     """
     with database.transaction() as connection:
         refusals = stage(connection, table, rows)
@@ -26,7 +26,7 @@ def take(database: Database, table: TableName, rows: Sequence[StagedRow]) -> lis
 
 
 def take_lines(database: Database, table: TableName, lines: Lines) -> list[Refusal]:
-    """Take rows of messages as `take` does; where a merge fails by a row, all others are taken all the same."""
+    """Store rows of messages like `take`. If the merge fails on a row, all other rows are still stored."""
     try:
         with database.transaction() as connection:
             refusals = stage_lines(connection, table, lines)

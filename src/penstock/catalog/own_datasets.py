@@ -1,4 +1,4 @@
-"""The topics and tables that Penstock writes itself, told to its own catalog."""
+"""Registration of Penstock's own topics and tables in the catalog."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.schemas.avro.model import RecordType, Type, UnionType, type_name
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a table or a field of a topic's records."""
+    """Column of a table, or field of a topic's records."""
 
     path: str
     type: str
@@ -28,7 +28,7 @@ class Field:
 
 @dataclass(frozen=True)
 class OwnDataset:
-    """A topic or table: what it is, who owns it, and what it is made from; None says nothing."""
+    """Topic or table with its fields, owner and upstreams. None makes no statement."""
 
     urn: str
     fields: Sequence[Field] | None = None
@@ -38,28 +38,28 @@ class OwnDataset:
 
 
 def avro_fields(schema: Schema) -> list[Field]:
-    """The fields of records of this schema; one that may be null has the type that it has otherwise."""
+    """Return the fields of the schema's records. A nullable field is reported with its non-null type."""
     fields = schema.type.fields if isinstance(schema.type, RecordType) else []
     return [_avro_field(field.name, field.type) for field in fields]
 
 
 def topic_urn(topic: str) -> str:
-    """The URN of a topic."""
+    """Return the URN of a topic."""
     return f"urn:li:dataset:(urn:li:dataPlatform:kafka,{topic},PROD)"
 
 
 def table_urn(table: str) -> str:
-    """The URN of a table of the lake."""
+    """Return the URN of a table in the lake."""
     return f"urn:li:dataset:(urn:li:dataPlatform:lake,{table},PROD)"
 
 
 def register(database: Database, pipeline: str, datasets: Sequence[OwnDataset], now: datetime) -> list[Refusal]:
-    """Tell what a pipeline reads and writes; the same again at another time changes nothing in the catalog."""
+    """Register the datasets that a pipeline reads and writes. Repeated registration does not change the catalog."""
     return take(database, METADATA_CHANGE, [_row(pipeline, dataset, now) for dataset in datasets])
 
 
 def _row(pipeline: str, dataset: OwnDataset, now: datetime) -> StagedRow:
-    """A statement of Penstock's own, whose place is the pipeline, the dataset and the moment."""
+    """Return a metadata row written by Penstock. Its origin is made of the pipeline, the dataset and the time."""
     moment = round(now.timestamp() * 1000)
     place = Partition(zlib.crc32(dataset.urn.encode()) & 0x7FFFFFFF)
     owners = None if dataset.owner is None else [{"owner": dataset.owner, "type": "TECHNICAL_OWNER"}]

@@ -1,4 +1,4 @@
-"""The final tables made anew from staging, in one transaction: readers see the old ones until it is done."""
+"""Rebuild of the final tables from staging, in one transaction. Readers see the old tables until the commit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FINAL_TABLES: Final = (
 )
 
 CHUNK = 50_000
-"""So many rows are merged at once."""
+"""Number of rows to merge at once."""
 
 _KEEP_SHOWN = "CREATE TEMP TABLE shown_before ON COMMIT DROP AS SELECT urn, aspect, value FROM dataset_aspect"
 
-# What a rebuild shows differently is told like any other change; what it only did again is not.
+# Changes in the visible state are published like any other change. Changes that only happened again are not.
 _TELL = """
 INSERT INTO outbox (urn, aspect, before, after, event_time)
 SELECT coalesce(a.urn, b.urn), coalesce(a.aspect, b.aspect), b.value, a.value, now()
@@ -29,9 +29,9 @@ WHERE looks_different(coalesce(a.aspect, b.aspect), b.value, a.value) ORDER BY 1
 
 
 def rebuild(database: Database, *, although_incomplete: bool = False) -> int:
-    """Empty the final tables and merge all of staging into them; how many rows those were.
+    """Empty the final tables and merge all of staging into them. Return the number of merged rows.
 
-    StagingIncomplete if retention has removed rows, unless what they said may be forgotten.
+    Raise StagingIncomplete if retention has removed rows, unless `although_incomplete` accepts the loss of their data.
     """
     with database.transaction() as connection:
         take_turn(connection)
@@ -44,13 +44,13 @@ def rebuild(database: Database, *, although_incomplete: bool = False) -> int:
         count = merge_staging(connection)
         connection.execute("DELETE FROM outbox WHERE id > %s", last_told)
         connection.execute(_TELL)
-        # The final tables have nothing any more that staging has not.
+        # The final tables contain nothing beyond staging from now on.
         connection.execute("DELETE FROM staging_pruned")
     return count
 
 
 def merge_staging(connection: Connection) -> int:
-    """Merge every row of staging, chunk by chunk; over final tables that are complete this changes nothing."""
+    """Merge every row of staging in chunks. Has no effect on final tables that are complete."""
     prepare_workspace(connection)
     return sum(_merge_table(connection, table) for table in MERGED)
 

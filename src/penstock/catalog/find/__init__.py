@@ -1,1 +1,1 @@
-"""Finding things: search, one dataset with its history, owners, lineage and loads."""
+"""Queries on the catalog: search, and a dataset with its history, owners, lineage and loads."""

@@ -1,4 +1,4 @@
-"""One dataset, with everything that is known of it."""
+"""View of a dataset with everything known about it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _UPSTREAM = "SELECT DISTINCT upstream_urn FROM dataset_lineage WHERE downstream_
 _DOWNSTREAM = "SELECT DISTINCT downstream_urn FROM dataset_lineage WHERE upstream_urn = %s ORDER BY 1 LIMIT {most}"
 
 MOST = 1000
-"""Owners and neighbours beyond this are left out: nobody reads them."""
+"""Limit of owners and neighbours. A longer list is not readable."""
 
 
 @dataclass(frozen=True)
 class DatasetView:
-    """A dataset: its row, its schema with history, the newest first, its owners of all times, and its last loads."""
+    """Dataset with its row, tags, schema history (newest first), owners of all times, last loads and neighbours."""
 
     dataset: Record
     tags: list[str]
@@ -50,12 +50,12 @@ class DatasetView:
 
     @property
     def fields(self) -> list[dict[str, Any]]:
-        """The fields of the current schema; none if nobody told."""
+        """Return the fields of the current schema; empty if the schema is unknown."""
         return list(self.schemas[0]["fields"]) if self.schemas else []
 
 
 def view(connection: Connection, urn: str, *, versions: int = 20, loads: int = 10) -> DatasetView:
-    """Everything about the dataset of this URN."""
+    """Return the view of the dataset with this URN."""
     rows = records(connection, "SELECT * FROM dataset WHERE urn = %s", [urn])
     if not rows:
         raise not_there(urn)
@@ -71,12 +71,12 @@ def view(connection: Connection, urn: str, *, versions: int = 20, loads: int = 1
 
 
 def owners(connection: Connection, urn: str) -> list[Record]:
-    """Who owns it, or did: the valid ones first; `counts` says whose word prevails."""
+    """Return current and former owners, current ones first. `counts` marks owners from the prevailing source."""
     return records(connection, _OWNERS.format(most=MOST), [urn])
 
 
 def resolve(connection: Connection, name: str) -> str:
-    """The URN of a dataset given by URN or by name, whatever its case; UsageError if several have that name."""
+    """Return the URN of a dataset from its URN or name, ignoring case. Raise UsageError if the name is ambiguous."""
     found = [row["urn"] for row in records(connection, _SAME_NAME, {"name": name})]
     if name in found:
         return name
@@ -88,7 +88,7 @@ def resolve(connection: Connection, name: str) -> str:
 
 
 def not_there(name: str) -> NotInCatalog:
-    """The error for a dataset that nobody told of."""
+    """Return the error for an unknown dataset."""
     return NotInCatalog(f"the catalog has no dataset {name}", hint="`penstock catalog search WORD` finds by parts")
 
 

@@ -1,4 +1,4 @@
-"""Where data comes from and where it goes, several steps far."""
+"""Lineage: upstream and downstream datasets, over several steps."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from penstock.catalog.database import Connection, records
 Direction = Literal["up", "down"]
 
 MAX_STEPS = 1000
-"""A graph with more edges than this is cut: nobody reads it."""
+"""Limit of edges. A larger graph is cut, because it is not readable."""
 
-# Breadth first; an edge is followed once, so that circles end.
+# Breadth-first search. UNION removes duplicates of a depth, and the depth limit ends cycles.
 _WALK = """
 WITH RECURSIVE walk (depth, near, far) AS (
     SELECT 1, {near}, {far} FROM dataset_lineage WHERE {near} = %(urn)s
@@ -30,7 +30,7 @@ ORDER BY depth, w.near, w.far, l.source, l.job_urn LIMIT %(limit)s
 
 @dataclass(frozen=True)
 class Step:
-    """One edge: `far` is further from where the walk began than `near`, which is `depth` - 1 steps away."""
+    """Edge of the graph. `far` is `depth` steps from the start of the walk, `near` is one step closer."""
 
     depth: int
     near: str
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Lineage:
-    """What a dataset comes from and where it goes, the nearest first."""
+    """Upstream and downstream edges of a dataset, nearest first."""
 
     urn: str
     upstream: list[Step]
@@ -52,12 +52,12 @@ class Lineage:
 
 
 def lineage(connection: Connection, urn: str, depth: int = 3) -> Lineage:
-    """The lineage of a dataset in both directions, so many steps far."""
+    """Return the lineage of a dataset in both directions, up to `depth` steps."""
     return Lineage(urn, walk(connection, urn, "up", depth), walk(connection, urn, "down", depth))
 
 
 def walk(connection: Connection, urn: str, direction: Direction, depth: int = 3) -> list[Step]:
-    """The edges up or down from a dataset, the nearest first."""
+    """Return the edges up or down from a dataset, nearest first."""
     near, far = ("downstream_urn", "upstream_urn") if direction == "up" else ("upstream_urn", "downstream_urn")
     query = _WALK.format(near=near, far=far)
     rows = records(connection, query, {"urn": urn, "depth": depth, "limit": MAX_STEPS})

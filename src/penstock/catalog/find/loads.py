@@ -1,4 +1,4 @@
-"""The loads of datasets, and which of them are late or shrank."""
+"""Loads of datasets, with detection of late and shrunken loads."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from itertools import islice, pairwise
 from penstock.catalog.database import Connection, Record, streamed
 
 HISTORY = 10
-"""So many loads before the last one say how often a dataset is loaded."""
+"""Number of previous loads that determine the usual gap between loads."""
 LATE_AFTER = 1.5
-"""A load is late when so many of its usual gaps have passed since the last one."""
+"""Factor of the usual gap after which the next load is late."""
 
 _SERIES = """
 SELECT l.urn, d.name, l.cluster, l.operation_type, l.partition_grain, max(l.log_time) AS last_time,
@@ -33,7 +33,7 @@ _MIN_TIMES = 3
 
 @dataclass(frozen=True)
 class Series:
-    """The loads of one kind into one dataset: when and what the last one was, and how they usually come."""
+    """Loads of one kind into one dataset: the last load, its record counts, and the usual gap."""
 
     urn: str
     name: str
@@ -47,12 +47,12 @@ class Series:
     usual_gap: timedelta | None
 
     def is_late(self, now: datetime) -> bool:
-        """Whether the next load should have come by now; never where too few have come to know."""
+        """Whether the next load is overdue. False if there are too few loads to determine the usual gap."""
         return self.usual_gap is not None and now - self.last_time > self.usual_gap * LATE_AFTER
 
     @property
     def has_shrunk(self) -> bool:
-        """Whether the last load has less than half of the records of the one before."""
+        """Whether the last load has less than half of the previous load's records."""
         if self.record_count is None or not self.record_count_before:
             return False
         return self.record_count < self.record_count_before * _SHRUNK
@@ -60,7 +60,7 @@ class Series:
 
 @dataclass(frozen=True)
 class JudgedSeries(Series):
-    """A series as it stands at a moment: `late` and `shrunk` say whether somebody should look."""
+    """Series judged at a point in time. `late` and `shrunk` indicate problems."""
 
     late: bool
     shrunk: bool
@@ -69,7 +69,7 @@ class JudgedSeries(Series):
 def loads(
     connection: Connection, urn: str | None = None, *, now: datetime, late: bool = False, limit: int | None = None
 ) -> list[JudgedSeries]:
-    """The series of one dataset or of all, the newest first; with `late` only those that are late or shrank."""
+    """Return the series of one dataset or of all, newest first. With `late`, only late or shrunken series."""
     with closing(series(connection, urn)) as found:
         judged = (_judged(item, now) for item in found)
         wanted = (item for item in judged if not late or item.late or item.shrunk)
@@ -77,7 +77,7 @@ def loads(
 
 
 def series(connection: Connection, urn: str | None = None) -> Generator[Series]:
-    """Every series of loads, or those of one dataset, the newest first; each is read when it is asked for."""
+    """Yield every series of loads, or those of one dataset, newest first. Rows are read lazily."""
     with closing(streamed(connection, _SERIES.format(history=HISTORY), {"urn": urn})) as rows:
         for row in rows:
             yield _series(row)
@@ -103,7 +103,7 @@ def _judged(item: Series, now: datetime) -> JudgedSeries:
 
 
 def usual_gap(grain: str, newest_first: list[datetime]) -> timedelta | None:
-    """How long it usually takes from load to load: by the grain if it says so, or else the median of the last gaps."""
+    """Return the usual gap between loads: from a known grain, or the median of the last gaps."""
     if grain in _GRAINS:
         return _GRAINS[grain]
     if len(newest_first) < _MIN_TIMES:

@@ -1,4 +1,4 @@
-"""Full text over names, tags, owners and fields, the best matches first."""
+"""Full-text search over names, tags, owners and fields, best matches first."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from penstock.catalog.database import Connection, records
 from penstock.errors import UsageError
 
 CANDIDATES = 2000
-"""Words that very many datasets share are ranked among so many of them, so that an answer takes its time no longer."""
+"""Limit of ranked candidates. Bounds the time of a search for words that very many datasets share."""
 
 BEGINNING = ":*"
-"""PostgreSQL's sign for a word that begins so."""
+"""PostgreSQL's suffix for a prefix match."""
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
-# The words stand in the condition itself, so that the planner sees how common they are: for rare ones it goes to the
-# index, and for those that a large part of the catalog has it reads the table until it has enough candidates.
+# The words are part of the condition, so that the planner knows how common they are. For rare words, the planner uses
+# the index. For words of a large part of the catalog, it reads the table until it has enough candidates.
 _QUERY = """
 WITH best AS MATERIALIZED (
     SELECT urn, ts_rank_cd(words, to_tsquery('simple', %(query)s)) AS score
@@ -35,7 +35,7 @@ ORDER BY d.status, best.score DESC, length(d.urn), d.urn LIMIT %(limit)s
 
 @dataclass(frozen=True)
 class Found:
-    """A dataset that matches, and how well."""
+    """Matching dataset with its score."""
 
     urn: str
     platform: str
@@ -49,9 +49,9 @@ class Found:
 
 
 def search(connection: Connection, text: str, limit: int = 20) -> list[Found]:
-    """The datasets that have every word of the text; removed ones come last.
+    """Return the datasets that match every word of the text, removed datasets last.
 
-    Whole words come first, then the last word may be the beginning of one, and if nothing is found any of them may.
+    Matches whole words first, then the last word as a prefix, and if nothing is found, every word as a prefix.
     """
     words = words_in(text)
     found: dict[str, Found] = {}
@@ -63,7 +63,7 @@ def search(connection: Connection, text: str, limit: int = 20) -> list[Found]:
 
 
 def words_in(text: str) -> list[str]:
-    """The words to search for, at the humps of camel case too; UsageError if there are none."""
+    """Return the words to search for, split at camel case. Raise UsageError if there are none."""
     words = [word.lower() for part in _WORD.findall(text) for word in _HUMP.split(part)]
     if not words:
         raise UsageError(f"{text!r} has no word to search for", hint="give a name, a field, an owner or a tag")
@@ -71,7 +71,7 @@ def words_in(text: str) -> list[str]:
 
 
 def _queries(words: list[str]) -> list[str]:
-    """What is asked, one after the other: beginnings of common words are the dearest, and come last."""
+    """Return the queries in the order to try. Prefixes of common words are the most expensive and come last."""
     joined = " & ".join(words)
     return [joined, f"{joined}{BEGINNING}", " & ".join(f"{word}{BEGINNING}" for word in words)]
 

@@ -1,1 +1,1 @@
-"""Metadata jobs: which topics are read, by which processors, into which tables; kept in the database."""
+"""Metadata jobs, stored in the database: each topic with its processor and table."""

@@ -1,4 +1,4 @@
-"""Whether a job could run: its processors are there, and its tables have the columns that they write."""
+"""Checks of a job before running: known processors, and tables with the columns that the processors write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.errors import DatabaseRefused, Problem, UsageError
 
 
 def problems_of(connection: Connection, spec: JobSpec, place: Callable[[str], str]) -> list[Problem]:
-    """Everything that would keep the job from running."""
+    """Return all problems that prevent the job from running."""
     return [problem for route in spec.routes for problem in _route_problems(connection, route, place)]
 
 

@@ -1,7 +1,8 @@
-"""Which of a job's properties go to Kafka's clients.
+"""Rules for job properties that are passed to Kafka clients.
 
-Jobs are rows in a database, and who may write those is not always who runs this process. So a job cannot name code to
-load, commands to run or files to write, and secrets of this process go to the addresses of the settings alone.
+Jobs are rows in a database, and the people who may write these rows do not always run this process. A job therefore
+cannot name code to load, commands to run or files to write. Secrets of this process are sent only to the addresses in
+the settings.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ SECURITY: Final = frozenset(
         *(f"ssl.{store}.{part}" for store in ("keystore", "truststore") for part in ("location", "password", "type")),
     }
 )
-"""Who a client is, and whom it trusts. A job that names any of these names all that it needs."""
+"""A client's identity and trust. A job that sets any of these properties must set all it needs."""
 
 _CREDENTIALS = frozenset({"sasl.username", "sasl.password", "ssl.key.pem", "ssl.key.password"}) | {
     *(f"ssl.{store}.password" for store in ("keystore", "truststore")),
 }
 _OF_THIS_MACHINE = frozenset({"ssl.key.location", "ssl.certificate.location", "ssl.keystore.location"})
-"""Files by which this machine proves who it is."""
+"""Files with which this machine proves its identity."""
 
 _TUNING = frozenset(
     {
@@ -59,22 +60,22 @@ _BROKER = re.compile(r"[A-Za-z0-9._-]+:\d{1,5}|\[[0-9A-Fa-f:.]+\]:\d{1,5}")
 
 
 def is_own_cluster(bootstrap: str, own: str) -> bool:
-    """Whether every broker that a job names is one that the settings name; a job without one reads that of these."""
+    """Whether the settings contain every broker of a job. A job without brokers uses those of the settings."""
     return not bootstrap or _brokers(bootstrap) <= _brokers(own)
 
 
 def is_own_registry(urls: str, own: str) -> bool:
-    """Whether every registry that a job names is one that the settings name."""
+    """Whether the settings contain every registry of a job."""
     return {_origin(url) for url in urls.split(",")} <= {_origin(url) for url in own.split(",")}
 
 
 def names_own_files(key: str) -> bool:
-    """Whether a property names a file by which this machine proves who it is."""
+    """Whether a property names a file with which this machine proves its identity."""
     return key in _OF_THIS_MACHINE
 
 
 def objection(key: str, variable: str, value: str, *, own_cluster: bool) -> str | None:
-    """Return why a property must not have the value of this variable of the environment; None if it may."""
+    """Return why a property must not use this environment variable, or None if it may."""
     if key in _CREDENTIALS:
         return None if own_cluster else "secrets of the environment go to the brokers of the settings only"
     if is_secret(variable) or hide(variable, value) != value:
@@ -93,7 +94,7 @@ def _brokers(bootstrap: str) -> set[str]:
 
 
 def _origin(url: str) -> tuple[str, str]:
-    """The scheme and the authority without user; the address of an invalid URL is the whole text."""
+    """Return a URL's scheme and authority without user. For an invalid URL, the authority is the whole text."""
     try:
         parts = urlsplit(url.strip())
     except ValueError:

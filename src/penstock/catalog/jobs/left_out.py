@@ -1,4 +1,4 @@
-"""Count the records that a processor leaves out on purpose, by reason."""
+"""Counts of the records that a processor skips on purpose, by reason."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ALL = "all records"
 class LeftOut:
     """Counts while Spark reads a batch, so that nothing is read twice.
 
-    The counts of a batch are `pending` from the moment its rows are safe until its position is saved with them, in one
-    transaction: a batch that comes again after a crash is counted once.
+    The counts of a batch are `pending` after its rows are stored, until its position is saved. Counts and position are
+    saved in one transaction, so a batch repeated after a crash is counted once.
     """
 
     def __init__(self, processor: Processor) -> None:
@@ -27,14 +27,14 @@ class LeftOut:
         self._observation = Observation()
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """Transform as the processor does, and count the records by their reasons."""
+        """Apply the processor's transform, and count the records by reason."""
         self._observation = Observation()
         reasons = [F.count_if(condition).alias(reason) for reason, condition in self._processor.left_out().items()]
         seen = records.observe(self._observation, F.count(F.lit(1)).alias(_ALL), *reasons)
         return self._processor.transform(seen)
 
     def counts(self, made: int) -> Mapping[str, int]:
-        """Return the counts of the batch that was transformed last and `made` so many rows."""
+        """Return the counts of the last transformed batch, from which the processor made `made` rows."""
         found = dict(observed_values(self._observation) or {})
         others = found.pop(_ALL, 0) - made - sum(found.values())
         return {reason: count for reason, count in {**found, NO_ROW: others}.items() if count > 0}

@@ -1,4 +1,4 @@
-"""Read how many records jobs have left out on purpose."""
+"""Counts of skipped records, read from the database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LEFT_OUT = "SELECT query, left_out FROM job_progress WHERE query LIKE %s ORDER 
 
 
 class Omission(NamedTuple):
-    """How many records of a topic a job left out on purpose, and why."""
+    """Number of records of a topic that a job skipped on purpose, with the reason."""
 
     topic: str
     reason: str
@@ -19,7 +19,7 @@ class Omission(NamedTuple):
 
 
 def left_out(connection: Connection, job: JobId) -> list[Omission]:
-    """What a job left out on purpose since it was first run, by topic and reason."""
+    """Return the records that a job skipped on purpose since its first run, by topic and reason."""
     found = [(*row["query"].rsplit("/", 2), row["left_out"]) for row in records(connection, _LEFT_OUT, [f"%/{job}/%"])]
     sums: dict[tuple[str, str], int] = {}
     for _group, number, topic, reasons in found:

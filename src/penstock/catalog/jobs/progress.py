@@ -1,4 +1,4 @@
-"""How far a job's query has come, beside the tables that it fills."""
+"""Progress of a job's query, stored in the database of its tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UPDATE job_progress SET position = %s::jsonb, left_out = (
 
 
 class JobProgress:
-    """The state of a query in the database: a driver on another machine goes on where this one was."""
+    """State of a query in the database, so that a driver on another machine can continue from there."""
 
     def __init__(self, database: Database, query: str, left_out: LeftOut) -> None:
         self._database = database
@@ -37,18 +37,18 @@ class JobProgress:
         self._owner = uuid.uuid4().hex
 
     def claim(self) -> Position | None:
-        """As the protocol says."""
+        """Take ownership of the query's progress. Return the saved position, if any."""
         self._left_out.pending = {}
         with self._database.transaction() as connection:
             [row] = records(connection, _CLAIM, [self._query, self._owner])
         return Position.from_data(row["position"]) if row["position"] else None
 
     def check(self) -> None:
-        """As the protocol says."""
+        """Raise an error if another driver has taken over the query."""
         self._owned(_CHECK, [self._query, self._owner])
 
     def save(self, position: Position) -> None:
-        """As the protocol says; what the batch left out is added in the same transaction."""
+        """Save the position. Add the batch's skipped records in the same transaction."""
         position_text, counts = json.dumps(position.as_data()), json.dumps(dict(self._left_out.pending))
         self._owned(_SAVE, [position_text, counts, self._query, self._owner])
         self._left_out.pending = {}

@@ -1,4 +1,4 @@
-"""WhereHows' job files: Java properties, whose values remember their line."""
+"""Parser of WhereHows' job files: Java properties with line numbers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _SIGNS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 @dataclass(frozen=True)
 class PropertiesFile:
-    """What a file says, and on which line."""
+    """Values of a file, with the line of each key."""
 
     path: Path
     values: Mapping[str, str]
     lines: Mapping[str, int]
 
     def place(self, key: str) -> str:
-        """Where a key stands, `file:line`; the file's first line for one that is missing."""
+        """Return the position of a key as `file:line`, with line 1 for a missing key."""
         return f"{self.path}:{self.lines.get(key, 1)}"
 
 
 def read_properties(path: Path) -> PropertiesFile:
-    """Read a file; a ConfigError lists every line that is no property, and every key that is given twice."""
+    """Read a file. Raise ConfigError with every invalid line and every duplicate key."""
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
     problems: list[Problem] = []
@@ -58,7 +58,7 @@ def _text(path: Path) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines with what continues them after a backslash, without comments and empty ones."""
+    """Yield the lines joined with their continuations after a backslash, without comments and empty lines."""
     begun: tuple[int, str] | None = None
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.strip() if begun is None else begun[1] + raw.strip()

@@ -1,4 +1,4 @@
-"""Reading the topics of jobs again from their beginning, into staging and merge as if this were the first time."""
+"""Reread of jobs' topics from the beginning, through staging and merge as in the first run."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ DELETE FROM {} WHERE kafka_topic = %s AND kafka_partition = %s AND kafka_offset 
 """
 
 ReadingAgain = Callable[[Work, Take], Query]
-"""Makes the query that reads a topic once, from its beginning to its end."""
+"""Creates the query that reads a topic once, from beginning to end."""
 
 
 def active_works(database: Database, own_cluster: str = "") -> list[Work]:
-    """What the active jobs do; a ConfigError says which of them could not run."""
+    """Return the works of active jobs. Raise ConfigError if a job cannot run."""
     with database.transaction() as connection:
         jobs = [job for job in list_jobs(connection) if job.is_active]
         return [work for job in jobs for work in works_of(connection, job, own_cluster)]
 
 
 def reread(database: Database, works: Sequence[Work], reading_again: ReadingAgain) -> Iterator[tuple[Work, Counts]]:
-    """Read one topic after the other; how many messages each has, and how many of them were refused.
+    """Read the topics one after the other. Yield the counts of read and rejected messages per topic.
 
-    The rows of messages that are in Kafka are replaced and merged, batch by batch, so that one on which the merge
-    fails is refused as it is when it comes for the first time; rows of others stay. After a crash or an exception it
-    can be begun again.
+    Rows of messages that are still in Kafka are replaced and merged, batch by batch. A row on which the merge fails is
+    rejected, as on first arrival. Rows of other messages stay. The reread can be restarted after a crash or an
+    exception.
     """
     for work in works:
         table = work.route.table
@@ -73,7 +73,10 @@ def _end_of(query: Query) -> PenstockError | None:
 def _restage(
     database: Database, table: TableName, read: dict[PartitionId, Offset], lines: Lines, batch: Batch
 ) -> list[Refusal]:
-    """Take the rows, and then remove those of messages that make none any more; `read` notes where reading began."""
+    """Store the rows, then remove rows of messages that no longer produce one.
+
+    `read` collects the offset at which reading of each partition began.
+    """
     refusals = take_lines(database, table, lines) if len(lines) else []
     kept = set(origins(lines.table)) - {refusal.row.origin for refusal in refusals}
     with database.transaction() as connection:

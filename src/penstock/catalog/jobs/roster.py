@@ -1,4 +1,4 @@
-"""Which queries run: those of the jobs in the database, also when these change."""
+"""Running queries of the jobs in the database, updated as jobs change."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _log = logging.getLogger(__name__)
 
 
 class Roster:
-    """The queries of the wanted jobs, by number or name, or else of all that are active.
+    """Queries of the wanted jobs (by number or name), or of all active jobs.
 
-    The jobs are looked at every two seconds. Only the queries of topics that something changed for are other ones
-    than before. A job whose new properties could not run goes on as it was, and is told once; so does everything while
-    the database is away.
+    The jobs are polled every two seconds. Only queries of changed topics are replaced. A job whose new properties are
+    invalid continues unchanged, and the error is logged once. All jobs continue while the database is unavailable.
     """
 
     def __init__(
@@ -35,10 +34,10 @@ class Roster:
         self._queries: list[tuple[Work, Query]] = []
         self._next_look = 0.0
         self.refused: dict[str, PenstockError] = {}
-        """Why jobs do not run, or not as they are in the database, by their names."""
+        """Errors of jobs that do not run, or do not run as configured in the database, by job name."""
 
     def __call__(self) -> list[Query]:
-        """The queries that are to run now."""
+        """Return the queries to run now."""
         if time.monotonic() >= self._next_look:
             self._look()
             self._next_look = time.monotonic() + _LOOK_SECONDS
@@ -59,7 +58,7 @@ class Roster:
                 _log.error("job %s is not run as it is in the database: %s", job, refusal)
 
     def _follow(self) -> None:
-        """Keep the queries whose work is still wanted, and make those of new works."""
+        """Keep the queries whose work is still wanted, and create queries for new works."""
         wanted = [work for works in self._works.values() for work in works]
         kept = [(work, query) for work, query in self._queries if work in wanted]
         known = [work for work, _ in kept]
@@ -88,7 +87,7 @@ class Roster:
 
 
 def require_jobs(database: Database, wanted: Sequence[str], own_cluster: str = "") -> None:
-    """Make sure that every wanted job is there, and that one of them could run; a ConfigError says what is wrong."""
+    """Check that every wanted job exists and at least one can run. Raise ConfigError with all problems."""
     problems: list[Problem] = []
     with database.transaction() as connection:
         jobs = [find_job(connection, job) for job in wanted] or list_jobs(connection)
@@ -104,7 +103,7 @@ def require_jobs(database: Database, wanted: Sequence[str], own_cluster: str = "
 
 
 def paused_jobs(database: Database, wanted: Sequence[str]) -> list[Job]:
-    """The wanted jobs that wait to be resumed; where none is wanted by name, all of them if there is no other."""
+    """Return the wanted jobs that are paused. Without wanted jobs, return all jobs if all are paused."""
     with database.transaction() as connection:
         jobs = [find_job(connection, job) for job in wanted] or list_jobs(connection)
     paused = [job for job in jobs if not job.is_active]

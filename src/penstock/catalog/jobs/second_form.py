@@ -1,4 +1,4 @@
-"""WhereHows' later job files: one topic each, with other names for the same things."""
+"""Names of properties in WhereHows' later job files, which have one topic each."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NAMES: Final = {
 
 
 def first_names(properties: Mapping[str, str]) -> dict[str, str]:
-    """The name that each property has in the first form, and the one under which it is given.
+    """Map each property's name in the first form to the name in the file.
 
-    Of two names for one thing, that of the first form counts.
+    If both names of a property are present, the first form wins.
     """
     given = {key: key for key in properties if key not in _NAMES}
     return {_NAMES[key]: key for key in properties if key in _NAMES} | given

@@ -1,4 +1,4 @@
-"""The settings of a job's clients: those of the process, with what the job's properties say."""
+"""Settings of a job's clients: the process's settings, overridden by the job's properties."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _REGISTRY_LOGIN = ("registry_user", "registry_password", "registry_token", "regi
 
 
 def job_settings(base: Settings, spec: JobSpec) -> Settings:
-    """The cluster and the registry that the job names, and what it passes on to Kafka's clients.
+    """Return settings with the job's cluster, registry and Kafka client properties.
 
-    Credentials of the process go to the addresses of its settings alone.
+    Credentials of the process are sent only to the addresses in its own settings.
     """
     given = {key: value for key, value in spec.kafka.items() if key not in IGNORED}
     bootstrap = str(given.pop(BOOTSTRAP, base.bootstrap))
-    # All or nothing: a job must not send the process's password by its own, weaker, protocol.
+    # Inherit all security properties or none: a job must not send the process's password over a weaker protocol.
     keeps_security = is_own_cluster(bootstrap, base.bootstrap) and not given.keys() & SECURITY
     shared = base.kafka if keeps_security else {key: base.kafka[key] for key in base.kafka if not _is_security(key)}
     changes = {"bootstrap": bootstrap, "kafka": PassThrough({**shared, **without_java_stores(given)})}

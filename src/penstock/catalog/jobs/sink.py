@@ -1,4 +1,4 @@
-"""The sink of metadata jobs: the rows of a batch go through COPY into staging, and on into the catalog."""
+"""Sink of metadata jobs: copies the rows of a batch into staging, and merges them into the catalog."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from penstock.spark.queries.position import Position
 from penstock.spark.sinks.sink import Batch, Rest
 
 Take = Callable[[Lines, Batch], list[Refusal]]
-"""Makes the rows of a batch durable, and gives back those that are refused."""
+"""Stores the rows of a batch durably and returns the rejected rows."""
 
 
 @dataclass(frozen=True)
 class CatalogSink:
-    """Collects the rows of a batch and hands them on; rows that come again by a crash change nothing.
+    """Collects the rows of a batch and passes them on. Rows repeated after a crash have no effect.
 
-    What has landed is not looked at: the rows that are refused are only found by giving all of them again.
+    The sink reports no landed position: rejected rows are only found by processing all rows of the batch again.
     """
 
     columns: Sequence[str]
@@ -37,18 +37,18 @@ class CatalogSink:
     left_out: LeftOut
 
     def check(self, schema: T.StructType) -> None:
-        """As the protocol says; the columns were compared with the table when the job was read."""
+        """Accept any schema: the columns were compared with the table when the job was read."""
 
     def landed(self) -> Position | None:
-        """As the protocol says."""
+        """Return None: the sink stores no position."""
         return None
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Convert the rows to lines for COPY, or to their problems."""
         return copy_lines(rows, self.columns)
 
     def write(self, formed: DataFrame, batch: Batch) -> Rest:
-        """As the protocol says: PostgreSQL takes the rows while Spark makes the next ones."""
+        """Collect the rows. The returned rest stores them in PostgreSQL while Spark prepares the next batch."""
         table = formed.toArrow()
         return partial(self._take_all, table, batch, self.left_out.counts(table.num_rows))
 

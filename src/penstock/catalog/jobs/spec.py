@@ -1,4 +1,4 @@
-"""A job's properties, read: its topics with their processors and tables, and how Kafka is to be read."""
+"""Parser of a job's properties: topics with processors and tables, and options for reading Kafka."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _NOTES = {
     "producer.": PRODUCER_NOTE,
     "kafka.worker.": WORKER_NOTE,
 }
-"""What begins so is taken and not used, and why."""
+"""Prefixes of properties that are accepted but not used, with the reason."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """One topic, the processor of its records, and the table of the processor's rows."""
+    """Topic with its processor, and the table for the processor's rows."""
 
     topic: str
     processor: str
@@ -61,7 +61,7 @@ class Route:
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What a job does; `kafka` has what goes to Kafka's clients as it is, `notes` what is not used and why."""
+    """Parsed job. `kafka` is passed to Kafka clients unchanged; `notes` explains unused properties."""
 
     group: str
     routes: tuple[Route, ...]
@@ -80,9 +80,9 @@ def read_spec(
     *,
     own_cluster: str = "",
 ) -> JobSpec:
-    """The job that these properties describe; a ConfigError lists everything that is wrong, each with its place.
+    """Parse the properties of a job. Raise ConfigError with every problem and its position.
 
-    `own_cluster` is the `bootstrap` of the settings: secrets of this process may go there.
+    `own_cluster` is the `bootstrap` of the settings, to which secrets of this process may be sent.
     """
     problems: list[Problem] = []
     given = first_names(properties)
@@ -109,13 +109,13 @@ def read_spec(
 
 
 def _brokers(values: Mapping[str, str]) -> str:
-    """The brokers that a job names, under either name."""
+    """Return the brokers that a job names, under either property."""
     return ",".join(values[name] for name in (BOOTSTRAP, f"{_CONSUMER}{BOOTSTRAP}") if values.get(name))
 
 
 @dataclass(frozen=True)
 class _Filling:
-    """Takes values that are `$VAR` or `${VAR}` as a whole from the environment, where they may go."""
+    """Replaces values that are exactly `$VAR` or `${VAR}` from the environment, where permitted."""
 
     env: Mapping[str, str]
     own_cluster: str
@@ -146,7 +146,7 @@ class _Filling:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads values by their keys, and notes each problem with its place."""
+    """Reads values by key, and records each problem with its position."""
 
     values: Mapping[str, str]
     place: Callable[[str], str]
@@ -174,7 +174,7 @@ class _Reader:
         return tuple(Route(topic, name, TableName(table)) for topic, name, table in zip(*lists, strict=True))
 
     def _tables(self, processors: Sequence[str]) -> list[str]:
-        """The tables that are named, or else those that the processors have by themselves."""
+        """Return the named tables, or the default tables of the processors."""
         own = [own_table(name) for name in processors]
         return [table or "" for table in own] if TABLES not in self.values and all(own) else self._list(TABLES)
 
@@ -206,7 +206,7 @@ class _Reader:
         return _STARTS.get(text, "earliest")
 
     def passed_on(self) -> dict[str, str]:
-        """What Kafka's clients get; a key that only looks like one of ours is a mistake."""
+        """Return the properties for Kafka clients. A key that resembles a job property is reported as a mistake."""
         given = {
             key: value for key, value in self.values.items() if key not in _KNOWN and not key.startswith(tuple(_NOTES))
         }

@@ -1,4 +1,4 @@
-"""The jobs in the database."""
+"""Jobs in the database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FROM etl_job j
 
 @dataclass(frozen=True)
 class Job:
-    """A job as it is kept: its properties as they were given; `revision` grows with each change of them."""
+    """Stored job with its original properties. `revision` increases with each change."""
 
     job_id: JobId
     name: str
@@ -31,12 +31,12 @@ class Job:
 
 
 def list_jobs(connection: Connection) -> list[Job]:
-    """Every job, by its number."""
+    """Return all jobs, ordered by number."""
     return [_job(row) for row in records(connection, f"{_JOBS} ORDER BY job_id")]
 
 
 def find_job(connection: Connection, wanted: str) -> Job:
-    """The job of this number or name."""
+    """Return the job with this number or name."""
     query = (
         f"{_JOBS} WHERE job_name = %(wanted)s OR job_id::text = %(wanted)s ORDER BY job_name = %(wanted)s DESC LIMIT 1"
     )
@@ -47,7 +47,7 @@ def find_job(connection: Connection, wanted: str) -> Job:
 
 
 def save_job(connection: Connection, name: str, properties: Mapping[str, str]) -> Job:
-    """Keep a job under its name, in place of one that has it; its number stays."""
+    """Store a job. An existing job with this name is replaced and keeps its number."""
     known = {job.name: job for job in list_jobs(connection)}.get(name)
     if known and known.properties == properties:
         return known
@@ -65,14 +65,14 @@ def save_job(connection: Connection, name: str, properties: Mapping[str, str]) -
 
 
 def set_active(connection: Connection, wanted: str, *, is_active: bool) -> Job:
-    """Let a job run wherever jobs are run, or let it rest; how far it came stays."""
+    """Activate or pause a job everywhere. Its progress is kept."""
     job = find_job(connection, wanted)
     connection.execute("UPDATE etl_job SET is_active = %s WHERE job_id = %s", [is_active, job.job_id])
     return replace(job, is_active=is_active)
 
 
 def remove_job(connection: Connection, wanted: str) -> Job:
-    """Forget a job; what it wrote stays, and so does how far it came."""
+    """Delete a job. Its written data and progress are kept."""
     job = find_job(connection, wanted)
     connection.execute("DELETE FROM etl_job WHERE job_id = %s", [job.job_id])
     return job

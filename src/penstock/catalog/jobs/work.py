@@ -1,4 +1,4 @@
-"""What the jobs in the database ask for: one work for each topic of each job."""
+"""Works of the jobs in the database: one per topic of each job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_TOPIC_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class Work:
-    """What one query does: a topic of a job. Works that are equal need not be done anew when a job changes."""
+    """Work of one query: a topic of a job. A query whose work is unchanged keeps running when a job changes."""
 
     job: JobId
     name: str
@@ -28,17 +28,17 @@ class Work:
 
     @property
     def pipeline(self) -> str:
-        """The job as heartbeats, metrics and dead letters name it."""
+        """Return the job's name for heartbeats, metrics and dead letters."""
         return _NO_TOPIC_NAME.sub("-", self.name)[:200]
 
     @property
     def progress(self) -> str:
-        """Under which name its progress is kept; another consumer group begins by itself."""
+        """Return the name under which the progress is stored. A new consumer group starts with its own progress."""
         return f"{self.spec.group}/{self.job}/{self.route.topic}"
 
 
 def works_of(connection: Connection, job: Job, own_cluster: str = "") -> list[Work]:
-    """The works of a job; a ConfigError has everything that would keep it from running.
+    """Return the works of a job. Raise ConfigError with every problem that prevents the job from running.
 
     `own_cluster` is the `bootstrap` of the settings.
     """
@@ -51,6 +51,6 @@ def works_of(connection: Connection, job: Job, own_cluster: str = "") -> list[Wo
         raise ConfigError(problems)
     found = records(connection, "SELECT cluster_code, cluster_short_name FROM cfg_cluster ORDER BY cluster_code")
     clusters = tuple(Cluster(row["cluster_code"], row["cluster_short_name"]) for row in found)
-    # The other topics are left out, so that a change of theirs starts nothing anew.
+    # Leave out the job's other topics, so that a change in them does not restart this query.
     shared = replace(spec, routes=(), notes=())
     return [Work(job.job_id, job.name, shared, route, clusters) for route in spec.routes]

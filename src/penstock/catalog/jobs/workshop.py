@@ -1,4 +1,4 @@
-"""From the works of jobs to their queries."""
+"""Queries for the works of jobs."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ from penstock.spark.queries.state import NoState, State
 from penstock.spark.sinks.sink import Batch
 
 MOST_RECORDS = 100_000
-"""One batch takes at most so many messages: its rows pass through the driver's memory."""
+"""Limit of messages per batch, because its rows pass through the driver's memory."""
 
 
 class NoDeadLetters(DeadLetters):
-    """Keeps nothing: what is refused as it is read again was kept when it was read for the first time."""
+    """Dead letters that are discarded. Messages rejected on a reread were stored as dead letters the first time."""
 
     def prepare(self) -> None:
-        """As the base class says: there is no topic to make."""
+        """Do nothing: there is no topic to create."""
 
     def write(self, refused: DataFrame) -> None:
-        """As the base class says."""
+        """Discard the messages."""
 
 
 @dataclass(frozen=True)
 class Workshop:
-    """Makes the queries that do works."""
+    """Creates the queries of works."""
 
     session: SparkSession
     settings: Settings
     database: Database
 
     def query(self, work: Work) -> Query:
-        """The query that does a work as messages come in."""
+        """Return the query that processes a work continuously."""
         trigger = f"{work.spec.trigger_ms} milliseconds"
         left_out = self._left_out(work)
         state = JobProgress(self.database, work.progress, left_out)
@@ -66,7 +66,7 @@ class Workshop:
         )
 
     def reading_again(self, work: Work, take: Take) -> Query:
-        """A query that reads all that is in the topic now, and ends; nobody sees its progress."""
+        """Return a query that reads the topic's current content once. Its progress is not stored."""
         spec = replace(work.spec, start="earliest", group=f"{work.spec.group}.rebuild")
         work = replace(work, spec=spec)
         return self._query(work, take, self._left_out(work), NoState(), trigger=None, letters=NoDeadLetters)
@@ -114,6 +114,6 @@ def _widths(spec: JobSpec) -> Sequence[IdWidth]:
 def open_workshop(
     database: Database, settings: Settings, *, java_home: Path, jars: Sequence[Path]
 ) -> Iterator[Workshop]:
-    """A workshop with a session of its own, or with the one that the process has already."""
+    """Open a workshop with a new Spark session, or with the process's existing one."""
     with open_session("penstock jobs", java_home=java_home, jars=jars, conf={}) as session:
         yield Workshop(session, settings, database)

@@ -1,4 +1,4 @@
-"""The merge: what arrived in staging becomes part of the final tables, by set operations over the batch alone."""
+"""Merge of staged rows into the final tables, by set operations over the batch alone."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from penstock.catalog.staging.tables import MERGED
 from penstock.catalog.staging.writer import prepare_incoming
 
 _LOCK = 0x6D65726765
-"""Merges take turns by this advisory lock, so that the outbox is written in the order of their commits."""
+"""Advisory lock that serializes merges, so that the outbox is in commit order."""
 
-# A batch touches few rows of large tables: look them up, whatever the planner thinks that costs, and never walk along a
-# whole index to meet them. The batch is sorted in memory, and a small sample says enough about it.
+# A batch touches few rows of large tables. Always use index lookups, whatever the planner estimates, and never scan an
+# entire index. The batch is sorted in memory, and a small sample describes it well enough.
 _PLANNING = b"""
 SET LOCAL random_page_cost = 1;
 SET LOCAL enable_mergejoin = off;
@@ -23,10 +23,10 @@ SET LOCAL default_statistics_target = 10
 
 
 def merge(connection: Connection) -> None:
-    """Merge the rows in the session's incoming tables; nothing is committed here.
+    """Merge the rows in the session's incoming tables, without a commit.
 
-    The same rows again, or in another order, give the same final tables. Changes of what the catalog shows are
-    written to the outbox.
+    Merging rows again, or in a different order, gives equal final tables. Visible changes of the catalog are written to
+    the outbox.
     """
     prepare_workspace(connection)
     take_turn(connection)
@@ -36,12 +36,12 @@ def merge(connection: Connection) -> None:
 
 
 def take_turn(connection: Connection) -> None:
-    """Wait for the merges before; until the end of the transaction no other one begins."""
+    """Wait for running merges, and block others until the end of the transaction."""
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def prepare_workspace(connection: Connection) -> None:
-    """Make the tables of the session that a merge works in, if it has none yet."""
+    """Create the session's work tables for a merge, if missing."""
     if connection.execute("SELECT to_regclass('pg_temp.batch_job')").fetchone() != (None,):
         return
     for table in MERGED:
@@ -50,7 +50,7 @@ def prepare_workspace(connection: Connection) -> None:
 
 
 def clear_workspace(connection: Connection) -> None:
-    """Empty the tables of the session, for another merge in the same transaction."""
+    """Empty the session's work tables, for the next merge in the same transaction."""
     query = """
         SELECT relname FROM pg_class
         WHERE relnamespace = pg_my_temp_schema() AND relkind = 'r' AND relname ~ '^(incoming|batch)_'"""
@@ -60,7 +60,7 @@ def clear_workspace(connection: Connection) -> None:
 
 @cache
 def _steps() -> tuple[bytes, ...]:
-    """The statements of the numbered files, in their order."""
+    """Return the statements of the numbered files, in order."""
     names = sorted(item.name for item in files(__name__).iterdir() if item.name[:2].isdigit())
     return tuple(map(_read, names))
 

@@ -1,4 +1,4 @@
-"""The tables of the catalog, built up by numbered SQL files, each of which runs once."""
+"""Migrations of the catalog's tables: numbered SQL files, each applied once."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from penstock.catalog.database import Connection, sql
 from penstock.errors import DatabaseRefused
 
 _LOCK = 0x70656E73746F636B
-"""Whoever migrates holds this advisory lock, so that two processes do not do it at once."""
+"""Advisory lock held during a migration, so that two processes never migrate at once."""
 
 
 class Migration(NamedTuple):
-    """One step: its number, its file's name and its statements."""
+    """One migration: number, file name and statements."""
 
     number: int
     name: str
@@ -21,14 +21,14 @@ class Migration(NamedTuple):
 
 
 def migrations() -> list[Migration]:
-    """Every step, in order."""
+    """Return all migrations in order."""
     found = (item for item in files(__name__).iterdir() if item.name.endswith(".sql"))
     steps = (Migration(int(item.name[:3]), item.name, item.read_text(encoding="utf-8")) for item in found)
     return sorted(steps)
 
 
 def migrate(connection: Connection, schema: str) -> list[str]:
-    """Apply the steps that the database lacks, in one transaction; the names of those applied."""
+    """Apply the missing migrations in one transaction. Return the names of the applied ones."""
     known = migrations()
     if _version(connection, schema) == known[-1].number:
         return []
@@ -56,7 +56,7 @@ def _prepare(connection: Connection, schema: str) -> None:
 
 
 def _version(connection: Connection, schema: str) -> int:
-    """The last step applied, 0 for a database without the catalog."""
+    """Return the number of the last applied migration, 0 for a database without the catalog."""
     table = f"{schema}.migration"
     if connection.execute("SELECT to_regclass(%s)", [table]).fetchone() == (None,):
         return 0

@@ -1,6 +1,6 @@
-"""The processors by their names; a user's own is named `module:Class`.
+"""Processors by name. Users' own processors are named `module:Class`.
 
-To add one: a file here with its class, and its line in `PROCESSORS`.
+To add a processor, add a file with its class here, and a line in `PROCESSORS`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class BuiltIn(NamedTuple):
-    """Where a processor is, and the table of its rows."""
+    """Module of a processor, and the table for its rows."""
 
     module: str
     table: TableName
@@ -45,17 +45,17 @@ PROCESSORS: Final = {
     "JobExecutionLineageProcessor": BuiltIn("job_execution", JOB_EXECUTION),
     "MetadataLineageProcessor": BuiltIn("job_execution", JOB_EXECUTION),
 }
-"""Each built-in processor, under WhereHows' name."""
+"""Built-in processors by WhereHows' name."""
 
 
 def own_table(name: str) -> TableName | None:
-    """The table of a built-in processor's rows; None for a user's own."""
+    """Return the table of a built-in processor, None for a user's own processor."""
     found = PROCESSORS.get(name.rpartition(".")[2])
     return found and found.table
 
 
 def find_processor(name: str) -> type[Processor]:
-    """The class of a processor: a built-in one by its name, with a Java package before it or not, or `module:Class`."""
+    """Return the class of a processor: a built-in name, with or without a Java package, or `module:Class`."""
     module, colon, attribute = name.partition(":")
     if not colon:
         attribute = name.rpartition(".")[2]
@@ -72,7 +72,7 @@ def find_processor(name: str) -> type[Processor]:
 
 
 def make_processor(name: str, clusters: Sequence[Cluster]) -> Processor:
-    """A processor by its name; UsageError also for one whose own code fails as it is made."""
+    """Create a processor by name. Raise UsageError if its name is unknown or its own code fails."""
     found = find_processor(name)
     try:
         return found(clusters)
@@ -85,7 +85,7 @@ def _imported(name: str, module: str, attribute: str) -> object:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"there is no processor {name}: {error}", hint="is its module on PYTHONPATH?") from error
-    except Exception as error:  # as above: whatever stands in a module, and its name may be any
+    except Exception as error:  # as in make_processor: a user's module may raise anything
         raise UsageError(f"the processor {name} cannot be imported: {_told(error)}") from error
 
 

@@ -1,4 +1,4 @@
-"""What every processor promises: records of a topic become rows of its table."""
+"""Base classes of processors, which turn the records of a topic into rows of a table."""
 
 from __future__ import annotations
 
@@ -14,57 +14,56 @@ if TYPE_CHECKING:
 Row = Mapping[str, object]
 
 PROBLEM: Final = "problem"
-"""The column that says why a record makes no row: text for one that goes to the dead letters, null for a good one."""
+"""Column with the reason why a record yields no row: text for a dead letter, null for a valid record."""
 
 
 NO_ROW: Final = "no row of the processor"
-"""Why a record was left out, where its processor gives no reason."""
+"""Reason for skipped records for which the processor reports none."""
 
 
 class Processor(ABC):
     """Turns the records of a topic into rows.
 
-    `transform` is called once for each batch of a topic. It gets the records' fields as columns, and beside them
-    `_kafka`, which says where each comes from; it gives back the columns of `columns`, `problem`, and `_kafka` as it
-    was. A record that is of no interest is left out, and counted. One that lacks what a row needs has its `problem`,
-    and goes to the dead letters while the rest of the batch goes on. An exception stops the batch, which is then read
-    again.
+    `transform` is called once for each batch of a topic. The input has the records' fields as columns, plus `_kafka`
+    with the position of each record. The output has the columns of `columns`, `problem`, and `_kafka` unchanged. Leave
+    out irrelevant records; they are counted. A record without required values gets a `problem` and goes to the dead
+    letters, while the rest of the batch continues. An exception stops the batch, which is then read again.
 
-    A processor is made once for each query, with the clusters that the table `cfg_cluster` names.
+    A processor is created once for each query, with the clusters from the table `cfg_cluster`.
     """
 
     columns: ClassVar[tuple[str, ...]] = ()
-    """What it writes, beside the three columns that say which message a row comes from."""
+    """Columns of the output, besides the three columns of the record's origin."""
 
     def __init__(self, clusters: Sequence[Cluster] = ()) -> None:
         self.clusters = clusters
 
     def left_out(self) -> Mapping[str, Column]:
-        """The reasons for which `transform` leaves records out, each with its condition on the records.
+        """Return the reasons for which `transform` skips records, each with its condition on the records.
 
-        `penstock jobs show` shows how many records each reason has. At most one condition holds for a record; a record
-        that makes no row and has no reason here is counted as well.
+        `penstock jobs show` reports the number of records per reason. At most one condition may hold for a record.
+        Records that yield no row and match no reason are counted too.
         """
         return {}
 
     @abstractmethod
     def transform(self, records: DataFrame) -> DataFrame:
-        """The rows of a batch of records, by expressions of Spark: nothing is read or written here."""
+        """Return the rows of a batch of records, as a lazy Spark transformation without reads or writes."""
 
 
 class RecordProcessor(Processor):
-    """A processor in plain Python, for a quick start: slower, since each record goes through a Python process.
+    """Processor in plain Python, for a quick start. Slower, because each record passes through a Python process.
 
-    `process` is called once for each record and returns its row, or None for a record that is of no interest. What it
-    raises becomes the record's problem: the record goes to the dead letters, the rest of the batch goes on.
+    `process` is called once for each record and returns its row, or None to skip the record. An exception becomes the
+    record's problem: the record goes to the dead letters, and the rest of the batch continues.
     """
 
     @abstractmethod
     def process(self, record: Mapping[str, Any]) -> Row | None:
-        """The row of one record."""
+        """Return the row of one record, or None."""
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """Give every record to `process`."""
+        """Apply `process` to every record."""
         from penstock.catalog.processors.plain import transformed  # noqa: PLC0415 - only this way needs it
 
         return transformed(self, records)

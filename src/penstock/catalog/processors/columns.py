@@ -1,4 +1,4 @@
-"""Columns that processors are written in: fields that may be missing, numbers and texts that may be wrong."""
+"""Column expressions for processors: fields that may be missing, numbers and texts that may be invalid."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from penstock.spark.decoding import KAFKA, quoted
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster, and the shorter name that it has in some events."""
+    """Cluster with its code, and the shorter name used in some events."""
 
     code: str
     short_name: str | None = None
 
 
 def field(records: DataFrame, *paths: str) -> Column:
-    """The first of these fields that the records have and that is not null; null if they have none of them."""
+    """Return the first of these fields that exists and is not null; null if there is none."""
     found = [_at(path) for path in paths if type_at(records.schema, path) is not None]
     return F.coalesce(*found) if found else F.lit(None).cast("string")
 
 
 def type_at(schema: T.StructType, path: str) -> T.DataType | None:
-    """The type of a field of a field; None if there is none."""
+    """Return the type of a nested field, or None if the field does not exist."""
     found: T.DataType | None = schema
     for name in path.split("."):
         found = found[name].dataType if isinstance(found, T.StructType) and name in found.names else None
@@ -41,24 +41,24 @@ def _at(path: str) -> Column:
 
 
 def number(text: Column) -> Column:
-    """The text as a number; null if it is none."""
+    """Return the text as a number; null if the text is not a number."""
     return text.try_cast("long")
 
 
 def not_a_number(name: str, text: Column) -> Column:
-    """The problem of a text that should be a number."""
+    """Return the problem of a text that is not a number, else null."""
     return F.when(
         text.isNotNull() & number(text).isNull(), F.concat(F.lit(f"{name} is no number: "), F.left(text, F.lit(50)))
     )
 
 
 def missing(name: str, value: Column) -> Column:
-    """The problem of a value that must be there."""
+    """Return the problem of a required value that is missing, else null."""
     return F.when(value.isNull() | (value.cast("string") == F.lit("")), F.lit(f"the event has no {name}"))
 
 
 def normal_cluster(value: Column, clusters: Sequence[Cluster]) -> Column:
-    """The code of the first cluster whose code, or else whose short name, is in the value; else the value."""
+    """Return the code of the first cluster whose code, or else short name, is part of the value; else the value."""
     by_code = [(cluster.code, cluster.code) for cluster in clusters]
     by_name = [(cluster.short_name, cluster.code) for cluster in clusters if cluster.short_name]
     return reduce(
@@ -69,10 +69,10 @@ def normal_cluster(value: Column, clusters: Sequence[Cluster]) -> Column:
 
 
 def rows(selected: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The contract of a processor's result: its columns, the problem and where each row comes from."""
+    """Select the required output of a processor: its columns, the problem and the record's position."""
     return selected.select(*columns, PROBLEM, KAFKA)
 
 
 def first_problem(*problems: Column) -> Column:
-    """The first thing that is wrong, as the column `problem`."""
+    """Return the first problem as the column `problem`."""
     return F.coalesce(*problems, F.lit(None).cast("string")).alias(PROBLEM)

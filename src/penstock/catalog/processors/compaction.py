@@ -1,4 +1,4 @@
-"""Gobblin's compactions: how many records a partition has after one."""
+"""Processor of Gobblin's compaction events: record counts of partitions after a compaction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KEYS = (
 
 
 class GobblinTrackingCompactionProcessor(Processor):
-    """`CompactionCompleted` names dataset and partition; `CompactionRecordCounts` has them in its output's path.
+    """Reads the dataset from `CompactionCompleted`, or from the output path of `CompactionRecordCounts`.
 
     A completed compaction reports no late records, so their count is 0, as in WhereHows.
     """
@@ -53,11 +53,11 @@ class GobblinTrackingCompactionProcessor(Processor):
     )
 
     def left_out(self) -> Mapping[str, Column]:
-        """As the base class says."""
+        """Return the reason for events that are not compactions."""
         return other_events(_is_compaction())
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """As the base class says."""
+        """Return one row per compaction event."""
         events = told(records, _is_compaction(), *_KEYS)
         return rows(events.select("*", *self._named).select(*self._row), self.columns)
 

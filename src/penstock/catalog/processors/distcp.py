@@ -1,4 +1,4 @@
-"""Gobblin's distributed copies: which partition was published where, and from where."""
+"""Processor of Gobblin's distributed copies: published partitions with source and target."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEYS = (
 
 
 class GobblinTrackingDistcpNgProcessor(Processor):
-    """`DatasetPublished`; the partition is kept as it is written, such as `["2016-07-10-00"]`."""
+    """Reads `DatasetPublished`. The partition is stored unchanged, such as `["2016-07-10-00"]`."""
 
     columns: ClassVar = (
         *("cluster", "dataset", "partition_type", "partition_name", "upsteam_timestamp", "origin_timestamp"),
@@ -39,11 +39,11 @@ class GobblinTrackingDistcpNgProcessor(Processor):
     )
 
     def left_out(self) -> Mapping[str, Column]:
-        """As the base class says."""
+        """Return the reason for events that are not publications."""
         return other_events(_is_published())
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """As the base class says."""
+        """Return one row per published dataset."""
         return rows(told(records, _is_published(), *_KEYS).select(*self._row), self.columns)
 
     @cached_property

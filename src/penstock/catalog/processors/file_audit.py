@@ -1,4 +1,4 @@
-"""The audit of files: who owns them, how they are stored, and what a classifier found in them."""
+"""Processor of file audits: owners, storage properties and classification of files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penstock.spark.decoding import KAFKA
 CLASSIFIER: Final = "MetadataFileClassifier"
 
 _TEMPORARY = r"(\b|_)(temporary|temp|tmp|staging|stg)(\b|_)|_distcp_|/output/"
-"""WhereHows' words, which are whole ones in lower case: `/data/postgresql` and `/data/Staging` are lasting."""
+"""WhereHows' words, matched as whole words in lower case: `/data/postgresql` and `/data/Staging` are not temporary."""
 
 _PROPERTIES = {
     "group": "group",
@@ -37,17 +37,17 @@ _KEYS = ("dataset", "modificationTime", "cluster", "owner", "classificationResul
 
 
 class GobblinTrackingAuditProcessor(Processor):
-    """`MetadataFileClassifier` events, but those on temporary folders."""
+    """Reads `MetadataFileClassifier` events, except for temporary folders."""
 
     columns: ClassVar = ("cluster", "dataset", "owner", "properties", "source_modified_time", "log_event_time")
 
     def left_out(self) -> Mapping[str, Column]:
-        """As the base class says."""
+        """Return the reasons for events of another kind, and for temporary datasets."""
         is_audit = F.col("name") == CLASSIFIER
         return {**other_events(is_audit), "temporary datasets": is_audit & _is_temporary(metadata("dataset"))}
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """As the base class says."""
+        """Return one row per audited dataset that is not temporary."""
         events = told(records, F.col("name") == CLASSIFIER, *_KEYS).filter(~_is_temporary(F.col("dataset")))
         return rows(events.select(*self._row), self.columns)
 

@@ -1,4 +1,4 @@
-"""What all of Gobblin's tracking events have in common: `timestamp`, `namespace`, `name` and a map of metadata."""
+"""Common parts of Gobblin's tracking events: `timestamp`, `namespace`, `name` and a map of metadata."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _FLOW_KEYS = ("azkabanProjectName", "azkabanFlowId", "azkabanJobId", "azkabanExe
 
 
 def told(records: DataFrame, is_wanted: Column, *keys: str) -> DataFrame:
-    """The events that are wanted: name, timestamp, and the values of these keys of their metadata as columns.
+    """Return the matching events with name, timestamp, and the values of these metadata keys as columns.
 
-    A value that is missing or empty is null. Each is a column, so that Spark looks for it once, however often it is
-    used.
+    A missing or empty value is null. Each value is a column of its own, so that Spark extracts the value once.
     """
     return records.filter(is_wanted).select("name", "timestamp", *_values(keys), KAFKA)
 
@@ -30,17 +29,17 @@ def _values(keys: Sequence[str]) -> list[Column]:
 
 
 def other_events(is_wanted: Column) -> Mapping[str, Column]:
-    """The reason for events that are not wanted."""
+    """Return the reason for events that do not match."""
     return {"events of another kind": ~F.coalesce(is_wanted, F.lit(False))}
 
 
 def metadata(key: str) -> Column:
-    """A value of an event's metadata; null if it is missing or empty."""
+    """Return a value of an event's metadata; null if missing or empty."""
     return F.nullif(F.trim(F.try_element_at(F.col("metadata"), F.lit(key))), F.lit(""))
 
 
 def flow_columns(context: str) -> list[Column]:
-    """Which execution of which flow sent the event; an execution without a number is kept, without one."""
+    """Return the columns of the flow execution that sent the event. The execution number may be null."""
     return [
         F.concat(F.lit(f"{context}:"), F.col("name")).alias("job_context"),
         F.col("azkabanProjectName").alias("project_name"),
@@ -52,10 +51,10 @@ def flow_columns(context: str) -> list[Column]:
 
 
 def flow_problem() -> Column:
-    """What is wrong with the execution's number."""
+    """Return the problem of an execution number that is not a number."""
     return not_a_number("azkabanExecId", F.col("azkabanExecId"))
 
 
 def group(text: Column, pattern: str, index: int) -> Column:
-    """A part of a text by a regular expression; null if it does not match."""
+    """Return a group of a regular expression; null if the text does not match."""
     return F.nullif(F.regexp_extract(text, pattern, index), F.lit(""))

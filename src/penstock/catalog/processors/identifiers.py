@@ -1,4 +1,4 @@
-"""Datasets as WhereHows' events name them, as URNs."""
+"""URNs of datasets in WhereHows' events."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from penstock.catalog.processors.columns import type_at
 
 _DATASET = "urn:li:dataset:("
 _FILE_SYSTEMS = ("hdfs", "webhdfs", "viewfs", "file", "nfs", "s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb")
-"""Where a dataset's name is its path; elsewhere it is `db.table`."""
+"""Platforms whose dataset names are paths. On all others, the name is `db.table`."""
 
 
 def dataset_urn(identifier: Column) -> Column:
-    """The URN of `dataPlatformUrn`, `nativeName` and `dataOrigin`; null if there is no identifier."""
+    """Return the URN of `dataPlatformUrn`, `nativeName` and `dataOrigin`; null without an identifier."""
     platform, name = identifier.getField("dataPlatformUrn"), identifier.getField("nativeName")
     origin = identifier.getField("dataOrigin").cast("string")
     return F.concat(F.lit(_DATASET), platform, F.lit(","), name, F.lit(","), origin, F.lit(")"))
 
 
 def given_urn(urn: Column) -> Column:
-    """The URN, if it is a dataset's in our form; null for one of another system, `urn:salesforce:table:x`."""
+    """Return the URN if it is a dataset's; null for URNs of other systems, such as `urn:salesforce:table:x`."""
     return F.when(urn.startswith(_DATASET), urn)
 
 
 def uri_urn(uri: Column) -> Column:
-    """The URN of what lies at `hdfs:///data/x`, or of the table at `hive:///db/t`; null if there is none."""
+    """Return the URN of the path `hdfs:///data/x` or of the table `hive:///db/t`; null without a platform."""
     platform = F.nullif(F.regexp_extract(uri, r"^(\w+)://", 1), F.lit(""))
     path = F.regexp_replace(uri, r"^\w+://[^/]*", "")
     table = F.replace(F.trim(path, F.lit("/")), F.lit("/"), F.lit("."))
@@ -35,9 +35,9 @@ def uri_urn(uri: Column) -> Column:
 
 
 def urns_at(records: DataFrame, *paths: str) -> Column:
-    """The URNs of the first of these lists that the records have, as JSON; null if there is none.
+    """Return the URNs in the first of these lists that exists, as JSON; null if there is none.
 
-    Its elements are URNs, identifiers, or have a `datasetUrn`, a `dataset` or a `datasetIdentifier`.
+    Elements are URNs, identifiers, or records with `datasetUrn`, `dataset` or `datasetIdentifier`.
     """
     for path in paths:
         found = type_at(records.schema, path)

@@ -1,4 +1,4 @@
-"""Executions of jobs, with the datasets that they read and wrote."""
+"""Processor of job executions, with the datasets that were read and written."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _STATES = ("jobExecution.state", "jobExecution.status")
 
 
 class JobExecutionLineageProcessor(Processor):
-    """Every execution is kept; only those that succeeded make lineage, which the merge decides.
+    """Stores every execution. The merge derives lineage from successful executions only.
 
-    The second form has other names, and `lineage`: pairs of lists, which are taken together. What runs its jobs is
-    the `type` there, or else the application that sent the event.
+    The second form of the event has different names, and `lineage`: pairs of lists, which are joined. Its application
+    is the `type`, or else the application that sent the event.
     """
 
     columns: ClassVar = (
@@ -33,7 +33,7 @@ class JobExecutionLineageProcessor(Processor):
     )
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """As the base class says."""
+        """Return one row per execution."""
         records = _with_lists(records)
         name, execution = _text(records, *_NAMES), _text(records, *_IDS)
         application, time = _application(records), field(records, "auditHeader.time").cast("long")
@@ -60,11 +60,11 @@ class JobExecutionLineageProcessor(Processor):
 
 
 class MetadataLineageProcessor(JobExecutionLineageProcessor):
-    """The same under the name that WhereHows gave it later."""
+    """Alias with the name that later versions of WhereHows use."""
 
 
 def _text(records: DataFrame, *paths: str) -> Column:
-    """The first of these fields that is there, as text: numbers and texts may stand for each other."""
+    """Return the first of these fields that exists, as text. Numbers and texts are interchangeable."""
     return F.coalesce(*(field(records, path).cast("string") for path in paths))
 
 
@@ -74,12 +74,12 @@ def _application(records: DataFrame) -> Column:
 
 
 def _positive(time: Column) -> Column:
-    """A time, unless it is 0 or -1, by which some tell that there is none."""
+    """Return a positive time, else null. Some senders write 0 or -1 for a missing time."""
     return F.when(time.cast("long") > F.lit(0), time.cast("long"))
 
 
 def _with_lists(records: DataFrame) -> DataFrame:
-    """The records with the lineage of the second form as the two lists of the first."""
+    """Return the records with the `lineage` of the second form as the two lists of the first form."""
     lineage = type_at(records.schema, "lineage")
     element = lineage.elementType if isinstance(lineage, T.ArrayType) else None
     sides = element.names if isinstance(element, T.StructType) else []

@@ -1,4 +1,4 @@
-"""Lumos' publications of database tables: snapshots, and deltas on top of them."""
+"""Processor of Lumos' publications of database tables: snapshots, and deltas on top of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DELTA: Final = "DeltaPublished"
 
 YEAR_2000_MS: Final = 946_684_800_000
 YEAR_2100_MS: Final = 4_102_444_800_000
-"""A number between these is a time in milliseconds; WhereHows knew the times of 2016 only."""
+"""A number in this range is a time in milliseconds. WhereHows only accepted times of 2016."""
 
 _COLO = r"^(\w+)-(\w+)$"
 _VERSION = r"(\d+)-\w+-\d+"
@@ -38,7 +38,7 @@ _KEYS = (
 
 
 class GobblinTrackingLumosProcessor(Processor):
-    """`SnapshotPublished` and `DeltaPublished`, whose folders are named `<time or key>-<kind>-<number>`."""
+    """Reads `SnapshotPublished` and `DeltaPublished`, with folders named `<time or key>-<kind>-<number>`."""
 
     columns: ClassVar = (
         *(
@@ -55,11 +55,11 @@ class GobblinTrackingLumosProcessor(Processor):
     )
 
     def left_out(self) -> Mapping[str, Column]:
-        """As the base class says."""
+        """Return the reason for events that are not publications."""
         return other_events(_is_publication())
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """As the base class says."""
+        """Return one row per publication."""
         return rows(told(records, _is_publication(), *_KEYS).select(*self._row), self.columns)
 
     @cached_property
@@ -100,15 +100,15 @@ def _is_publication() -> Column:
 
 
 def data_time(folder: Column) -> Column:
-    """Up to when there is data: Dropdate if that is a time, else the number in the folder's name."""
+    """Return the time up to which data exists: Dropdate if valid as a time, else the number in the folder's name."""
     dropped = number(F.col("Dropdate"))
     return F.when(_is_time(dropped), dropped).otherwise(F.coalesce(number(group(folder, _VERSION, 1)), dropped))
 
 
 def data_key(partition: Column) -> Column:
-    """Up to which key there is data: the number in the partition's name, 0 if that is a time or there is none."""
+    """Return the key up to which data exists: the number in the partition's name; 0 for a time or no number."""
     key = number(group(partition, _VERSION, 1))
-    # Compared with seconds, not multiplied: a key may be so large that its thousandfold is no number.
+    # Compare in seconds instead of multiplying the key: a large key times 1000 would overflow.
     is_time = _is_time(key) | key.between(YEAR_2000_MS // 1000, YEAR_2100_MS // 1000)
     return F.when(key.isNull() | is_time, F.lit(0)).otherwise(key).cast("long")
 

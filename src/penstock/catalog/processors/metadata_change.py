@@ -1,4 +1,4 @@
-"""Metadata change events: what somebody says of a dataset, or that it is gone."""
+"""Processor of metadata change events, which describe or delete datasets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.spark.decoding import KAFKA
 _STAMPS = ("changeAuditStamp", "datasetProperty.changeAuditStamp", "datasetProperties.changeAuditStamp")
 _PROPERTIES = ("datasetProperty", "datasetProperties")
 _SCHEMAS = ("schema", "schema.member0")
-"""The second form has a union of DatasetSchema and Schemaless there, of which Spark makes member0 and member1."""
+"""The second form has a union of DatasetSchema and Schemaless here. Spark reads the union as member0 and member1."""
 
 _SCHEMALESS = "schema.member1"
 _FIELDS = tuple(f"{path}.{name}" for path in _SCHEMAS for name in ("fieldSchema", "fields"))
@@ -28,10 +28,10 @@ _SHOWN = ("nativeType", "uri", "storageType")
 
 
 class MetadataChangeProcessor(Processor):
-    """Both of WhereHows' forms of the event; the parts that an event lacks say nothing.
+    """Reads both of WhereHows' forms of the event. Parts missing from an event leave the catalog unchanged.
 
-    The dataset is the one of `urn`, of `datasetIdentifier`, or of the properties' `uri`. Beside what WhereHows had,
-    `deprecation` and `upstreams` are taken, as DataHub has them.
+    The dataset comes from `urn`, from `datasetIdentifier`, or from the properties' `uri`. In addition to WhereHows'
+    parts, `deprecation` and `upstreams` are read in DataHub's form.
     """
 
     columns: ClassVar = (
@@ -40,7 +40,7 @@ class MetadataChangeProcessor(Processor):
     )
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """As the base class says."""
+        """Return one row per event."""
         stamp_type = field(records, *(f"{path}.type" for path in _STAMPS)).cast("string")
         time = field(records, "auditHeader.time", *(f"{path}.time" for path in _STAMPS)).cast("long")
         urn = _urn(records)
@@ -67,7 +67,7 @@ class MetadataChangeProcessor(Processor):
 
 
 def _urn(records: DataFrame) -> Column:
-    """The dataset; a URN that is none of ours is taken where nothing else names one, for staging to refuse it."""
+    """Return the dataset's URN. A foreign URN is only used if there is no other name; staging then rejects the row."""
     given = field(records, "urn")
     found = [given_urn(given)]
     if type_at(records.schema, "datasetIdentifier"):
@@ -77,14 +77,14 @@ def _urn(records: DataFrame) -> Column:
 
 
 def _properties(records: DataFrame) -> Column:
-    """What is known of how the dataset is stored; null if the event has no properties."""
+    """Return how the dataset is stored, as JSON; null if the event has no properties."""
     found = [field(records, *(f"{path}.{name}" for path in _PROPERTIES)).cast("string").alias(name) for name in _SHOWN]
     given = [F.col(path).isNotNull() for path in _PROPERTIES if type_at(records.schema, path)]
     return F.when(given[0], F.to_json(F.struct(*found))) if given else F.lit(None).cast("string")
 
 
 def _fields(records: DataFrame) -> Column:
-    """The fields as JSON: an empty list for a dataset that has no schema, null if the event does not say."""
+    """Return the fields as JSON: an empty list for a dataset without schema, null if the event contains neither."""
     path, element = _list_at(records, _FIELDS)
     if element is None:
         return F.lit(None).cast("string")
@@ -121,7 +121,7 @@ def _owners(records: DataFrame) -> Column:
 
 
 def _owner_type(category: Column) -> Column:
-    """As DataHub has it, which has one word for both of WhereHows' words for an owner."""
+    """Return DataHub's owner type, which has one name for both of WhereHows' names for an owner."""
     is_owner = category.isNull() | category.isin(*_OWNERS)
     return F.when(is_owner, F.lit("DATAOWNER")).otherwise(category)
 
@@ -133,7 +133,7 @@ def _tags(records: DataFrame) -> Column:
 
 
 def _list_at(records: DataFrame, paths: tuple[str, ...]) -> tuple[str, T.StructType | None]:
-    """The first of these paths at which there is a list of records, and what its elements are."""
+    """Return the first of these paths with a list of records, and the type of its elements."""
     for path in paths:
         found = type_at(records.schema, path)
         if isinstance(found, T.ArrayType) and isinstance(found.elementType, T.StructType):

@@ -1,4 +1,4 @@
-"""Hive's metastore: tables and partitions that were made, altered and dropped."""
+"""Processor of Hive metastore audits: created, altered and dropped tables and partitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARTITION: Final = "metastorePartitionAuditContent"
 
 
 class MetastoreAuditProcessor(Processor):
-    """Table and partition events; the new state counts, or the old one of what was dropped."""
+    """Reads table and partition events. Uses the new state, or the old state if the object was dropped."""
 
     columns: ClassVar = (
         *("server", "instance", "app_name", "event_name", "event_type", "log_event_time", "metastore_thrift_uri"),
@@ -25,7 +25,7 @@ class MetastoreAuditProcessor(Processor):
     )
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """As the base class says."""
+        """Return one row per table or partition event."""
 
         def content(name: str) -> Column:
             return field(records, f"{TABLE}.{name}", f"{PARTITION}.{name}")
@@ -71,5 +71,5 @@ class MetastoreAuditProcessor(Processor):
 
 
 def _text(records: DataFrame, values: Column) -> Column:
-    """A partition's values as JSON, `["2016-07-10-00"]`; null for a table's event."""
+    """Return a partition's values as JSON, such as `["2016-07-10-00"]`; null for a table's event."""
     return F.to_json(values) if PARTITION in records.columns else values

@@ -1,4 +1,4 @@
-"""Processors in plain Python, run by Spark."""
+"""Execution of plain Python processors in Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DONE = T.StructType(
 
 
 def transformed(processor: RecordProcessor, records: DataFrame) -> DataFrame:
-    """Each record's row, with every value as text, which PostgreSQL turns into the type of its column."""
+    """Return the row of each record. All values are text; PostgreSQL converts text to the column's type."""
 
     def done(record: SparkRow) -> tuple[Mapping[str, str | None] | None, str | None]:
         try:
@@ -41,7 +41,7 @@ def transformed(processor: RecordProcessor, records: DataFrame) -> DataFrame:
 
 
 def as_text(value: Any) -> str | None:  # noqa: ANN401 - whatever a processor gives
-    """A value as PostgreSQL reads it: lists and objects as JSON."""
+    """Return a value in PostgreSQL's format: lists and objects as JSON."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, default=str) if isinstance(value, dict | list | bool) else str(value)

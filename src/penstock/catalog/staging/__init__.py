@@ -1,1 +1,1 @@
-"""Staging: what events said, row by row, as it came."""
+"""Staging: metadata events as rows, unmodified."""

@@ -1,4 +1,4 @@
-"""Rows in the forms that COPY takes: tuples that Python made, or lines that Spark made."""
+"""Rows for COPY: tuples from Python, or lines from Spark."""
 
 from __future__ import annotations
 
@@ -11,83 +11,83 @@ from penstock.catalog.staging.rows import StagedRow, as_tuple
 from penstock.events.record import Offset, Origin, Partition, TopicName
 
 LINE = "line"
-"""The column of Spark's rows that has the text for COPY; beside it stand topic, partition and offset."""
+"""Column of Spark's rows with the text for COPY, next to topic, partition and offset."""
 
 ArrowTable = Any
-"""A table of pyarrow, which has no types."""
+"""Table of pyarrow, which has no type hints."""
 
 
 class CopyRows(Protocol):
-    """Rows for one table: the values of `columns`, and then those that say where a row comes from."""
+    """Rows for one table: the values of `columns`, followed by the origin."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """What the rows have values for."""
+        """Return the columns with values."""
         ...
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         ...
 
     def part(self, start: int, stop: int) -> Self:
-        """Some of the rows, by their places."""
+        """Return the rows from `start` to `stop`."""
         ...
 
     def first(self) -> StagedRow:
-        """The first row, as an error names it."""
+        """Return the first row, for error messages."""
         ...
 
     def write(self, copy: Copy) -> None:
-        """Hand all rows to PostgreSQL."""
+        """Send all rows to PostgreSQL."""
         ...
 
 
 @dataclass(frozen=True)
 class Tuples:
-    """Rows that Python made."""
+    """Rows created in Python."""
 
     columns: Sequence[str]
     rows: Sequence[StagedRow]
 
     def __len__(self) -> int:
-        """As the protocol says."""
+        """Return the number of rows."""
         return len(self.rows)
 
     def part(self, start: int, stop: int) -> Tuples:
-        """As the protocol says."""
+        """Return the rows from `start` to `stop`."""
         return replace(self, rows=self.rows[start:stop])
 
     def first(self) -> StagedRow:
-        """As the protocol says."""
+        """Return the first row."""
         return self.rows[0]
 
     def write(self, copy: Copy) -> None:
-        """As the protocol says."""
+        """Write the rows one by one."""
         for row in self.rows:
             copy.write_row(as_tuple(row, self.columns))
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Rows that Spark made, as lines of COPY's text format, in an Arrow table."""
+    """Rows created by Spark, as lines in COPY's text format, in an Arrow table."""
 
     columns: Sequence[str]
     table: ArrowTable
 
     def __len__(self) -> int:
-        """As the protocol says."""
+        """Return the number of rows."""
         return int(self.table.num_rows)
 
     def part(self, start: int, stop: int) -> Lines:
-        """As the protocol says."""
+        """Return the rows from `start` to `stop`, as a slice without a copy."""
         return replace(self, table=self.table.slice(start, stop - start))
 
     def first(self) -> StagedRow:
-        """As the protocol says; the values stay in their line."""
+        """Return the first row with its origin, but without values."""
         return StagedRow(origins(self.table.slice(0, 1))[0], {})
 
     def write(self, copy: Copy) -> None:
-        """As the protocol says: Arrow keeps the lines of a chunk behind each other, as COPY wants them."""
+        """Write each chunk at once: Arrow stores its lines contiguously, as COPY expects them."""
         for chunk in filter(len, self.table[LINE].chunks):
             _, places, text = chunk.buffers()
             starts = memoryview(places).cast("i")
@@ -95,7 +95,7 @@ class Lines:
 
 
 def origins(table: ArrowTable) -> list[Origin]:
-    """Where each row comes from."""
+    """Return the origin of each row."""
     topics, partitions, offsets = (table[name].to_pylist() for name in ("topic", "partition", "offset"))
     each = zip(topics, partitions, offsets, strict=True)
     return [Origin(TopicName(topic), Partition(number), Offset(offset)) for topic, number, offset in each]

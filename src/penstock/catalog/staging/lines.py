@@ -1,4 +1,4 @@
-"""Rows as lines of COPY's text format, made by Spark: PostgreSQL gets them without Python looking at each value."""
+"""Rows as lines in COPY's text format, built by Spark, so that Python does not process each value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.spark.decoding import KAFKA, quoted
 _PLACE = ("topic", "partition", "offset")
 _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 _SAFE = (T.NumericType, T.BooleanType, T.DateType, T.TimestampType, T.TimestampNTZType)
-"""What can be neither too large nor no text."""
+"""Types whose values can be neither too large nor invalid text."""
 
 _SPECIAL = r"[\x00\\\t\n\r]"
 _WHOLE, _PLAIN, _FOUND = "whole", "is_plain", "found"
@@ -27,9 +27,9 @@ _NUL = "has a NUL character, which PostgreSQL does not take"
 
 
 def copy_lines(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """For each row its place in Kafka, and either its line or the problem that keeps it from being one.
+    """Return the Kafka position of each row, with either its line or the problem that prevents the line.
 
-    Nearly every row is plain, which one look at all of its texts tells; only the others are looked at value by value.
+    Nearly every row is plain, according to one check of all its texts. Only other rows are checked value by value.
     """
     schema = rows.schema
     made = _made(tuple((name, schema[name].dataType) for name in columns))
@@ -39,7 +39,7 @@ def copy_lines(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What lines are made by, step by step: the values as text, a look at all of them, what is wrong, the line."""
+    """Expressions of the steps: values as text, all texts joined, the plain check, the problem, the line."""
 
     texts: Sequence[Column]
     whole: Column
@@ -50,7 +50,7 @@ class _Columns:
 
 @cache
 def _made(types: Sequence[tuple[str, T.DataType]]) -> _Columns:
-    """Made once for rows of these types: that takes longer than a small batch."""
+    """Return the expressions for rows of these types. Cached, because building them takes longer than a small batch."""
     texts = [as_text(F.col(quoted(name)), kind).alias(f"value_{name}") for name, kind in types]
     values = {name: F.col(quoted(f"value_{name}")) for name, _ in types}
     risky = {name: values[name] for name, kind in types if not isinstance(kind, _SAFE)}
@@ -67,13 +67,13 @@ def _made(types: Sequence[tuple[str, T.DataType]]) -> _Columns:
 
 
 def _is_plain() -> Column:
-    """Whether a row has nothing that PostgreSQL would not take, nor anything to escape."""
+    """Whether a row contains nothing that PostgreSQL rejects, and nothing to escape."""
     whole = F.col(_WHOLE)
     return F.is_valid_utf8(whole) & (F.octet_length(whole) <= F.lit(MAX_VALUE_BYTES)) & ~whole.rlike(_SPECIAL)
 
 
 def as_text(value: Column, kind: T.DataType) -> Column:
-    """A value as PostgreSQL reads it: bytes in hexadecimal, lists and objects as JSON."""
+    """Return a value in PostgreSQL's format: bytes in hexadecimal, lists and objects as JSON."""
     match kind:
         case T.BinaryType():
             return F.concat(F.lit("\\x"), F.hex(value))
@@ -84,7 +84,7 @@ def as_text(value: Column, kind: T.DataType) -> Column:
 
 
 def value_problem(name: str, text: Column) -> Column:
-    """What PostgreSQL would not take: NUL characters, bytes that are no text, values beyond the limit."""
+    """Return the reason why PostgreSQL rejects a text: NUL characters, invalid Unicode, values beyond the limit."""
     size = F.octet_length(text)
     too_large = F.concat(
         F.lit(f"{name} has "), F.format_number(size, 0), F.lit(f" bytes, {MAX_VALUE_BYTES:,} are allowed")

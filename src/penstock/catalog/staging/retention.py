@@ -1,4 +1,4 @@
-"""Retention: rows of staging that are old are removed; what they said stays in the final tables."""
+"""Retention of staging: removes old rows. Their data stays in the final tables."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SELECT count(*) FROM removed
 
 
 def prune(database: Database, before: datetime) -> dict[TableName, int]:
-    """Remove the rows of events from before this moment; how many of each table."""
+    """Remove the rows of events before this time. Return the number of removed rows per table."""
     return {table: _prune(database, table, before) for table in MERGED}
 
 
 def note_back(connection: Connection, table: TableName, place: PartitionId, since: Offset) -> None:
-    """Forget what was removed of a partition whose messages from this offset on are in staging again."""
+    """Delete the record of pruned rows of a partition that was staged again from this offset on."""
     command = """DELETE FROM staging_pruned WHERE table_name = %s AND kafka_topic = %s AND kafka_partition = %s
                  AND first_offset >= %s"""
     connection.execute(command, [table, place.topic, place.partition, since])

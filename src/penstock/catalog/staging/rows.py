@@ -1,4 +1,4 @@
-"""Rows on their way into staging, and what is looked at before PostgreSQL sees them."""
+"""Rows for staging, and checks before PostgreSQL receives them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from penstock.catalog.errors import RowRefused
 from penstock.events.record import Origin
 
 MAX_VALUE_BYTES = 8 * 1024 * 1024
-"""A value larger than this is a mistake: a schema of 5,000 fields has one megabyte."""
+"""Limit of a value. Larger values are mistakes: a schema of 5,000 fields has one megabyte."""
 
 Values = Mapping[str, object]
-"""A row's columns and their values, JSON as text; a column that is left out is null."""
+"""A row's values by column, with JSON as text. Missing columns are null."""
 
 
 class StagedRow(NamedTuple):
-    """A row for a staging table, and the message it comes from."""
+    """Row for a staging table, with the origin of its message."""
 
     origin: Origin
     values: Values
 
 
 class Refusal(NamedTuple):
-    """A row that could not be taken, and why."""
+    """Rejected row with the reason."""
 
     row: StagedRow
     error: RowRefused
 
 
 def problem_in(row: StagedRow) -> RowRefused | None:
-    """What PostgreSQL would not take: NUL characters, text that is no Unicode, values beyond the limit."""
+    """Return why PostgreSQL would reject the row: NUL characters, invalid Unicode, values beyond the limit."""
     for column, value in row.values.items():
         reason = _reason(value) if isinstance(value, str) else None
         if reason:
@@ -39,7 +39,7 @@ def problem_in(row: StagedRow) -> RowRefused | None:
 
 
 def refused(row: StagedRow, reason: str, hint: str = "") -> RowRefused:
-    """The error for a row, naming the message that it comes from."""
+    """Return the error for a row, naming the source message."""
     return RowRefused(f"{row.origin}: {reason}", hint=hint, origin=row.origin)
 
 
@@ -54,5 +54,5 @@ def _reason(text: str) -> str | None:
 
 
 def as_tuple(row: StagedRow, columns: Sequence[str]) -> tuple[object, ...]:
-    """The row's values in the order of these columns, the last three of which are its origin."""
+    """Return the row's values in the order of these columns, followed by its origin."""
     return (*(row.values.get(column) for column in columns), *row.origin)

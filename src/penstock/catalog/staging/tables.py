@@ -1,4 +1,4 @@
-"""The staging tables: their names, and which columns each has, as the database says."""
+"""Names and columns of the staging tables, read from the database."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ METADATA_CHANGE: Final = TableName("stg_kafka_metadata_change")
 JOB_EXECUTION: Final = TableName("stg_kafka_job_execution")
 
 MERGED: Final = (COMPACTION, LUMOS, DISTCP, FILE_AUDIT, METASTORE_AUDIT, METADATA_CHANGE, JOB_EXECUTION)
-"""The tables that the merge reads; rows of others, a user's own, stay where they are written."""
+"""Tables that the merge reads. Rows of other tables, such as a user's own, stay where they are written."""
 
 ORIGIN: Final = ("kafka_topic", "kafka_partition", "kafka_offset")
-"""The columns that say which message a row comes from."""
+"""Columns with the origin of a row."""
 
 
 def columns_of(connection: Connection, table: TableName) -> tuple[str, ...]:
-    """A table's columns, in order; DatabaseRefused if there is no such table."""
+    """Return a table's columns in order. Raise DatabaseRefused if the table does not exist."""
     query = """
         SELECT attname FROM pg_attribute
         WHERE attrelid = to_regclass(quote_ident(%s)) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
@@ -40,7 +40,7 @@ def columns_of(connection: Connection, table: TableName) -> tuple[str, ...]:
 
 
 def has_origin_key(connection: Connection, table: TableName) -> bool:
-    """Whether the table has a unique key of the columns of ORIGIN alone, by which a row that comes again is known."""
+    """Whether the table has a unique key of exactly the ORIGIN columns, which identifies duplicate rows."""
     query = """
         SELECT FROM pg_index i
         WHERE indrelid = to_regclass(quote_ident(%s)) AND indisunique AND indimmediate AND indisvalid
@@ -51,5 +51,5 @@ def has_origin_key(connection: Connection, table: TableName) -> bool:
 
 
 def incoming(table: TableName) -> str:
-    """The session's own table in which a batch of rows for this one arrives."""
+    """Return the name of the session's table that receives a batch of rows for this table."""
     return f"incoming_{table.removeprefix(PREFIX)}"

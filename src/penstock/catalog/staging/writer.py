@@ -1,4 +1,4 @@
-"""Writing rows into staging by COPY; one bad row never takes the others with it."""
+"""Writer of staging rows with COPY. One invalid row never affects the other rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from penstock.errors import DatabaseRefused
 
 
 def stage(connection: Connection, table: TableName, rows: Sequence[StagedRow]) -> list[Refusal]:
-    """Write the rows, and leave them in the session's incoming table, where the merge finds them.
+    """Write the rows, and leave them in the session's incoming table for the merge.
 
-    A row that is there already, by its origin, is not written again. The refused ones are given back; the rest is
-    written. Nothing is committed here.
+    Rows whose origin is already stored are not written again. Rejected rows are returned, all others are written,
+    without a commit.
     """
     columns = _columns(connection, table, rows)
     problems = [(row, problem_in(row)) for row in rows]
@@ -29,9 +29,9 @@ def stage(connection: Connection, table: TableName, rows: Sequence[StagedRow]) -
 
 
 def stage_lines(connection: Connection, table: TableName, lines: Lines) -> list[Refusal]:
-    """Write the rows of messages as `stage` does, but in place of those that are there already.
+    """Write the rows of messages like `stage`, but replace stored rows with an equal origin.
 
-    They are the same, unless a topic was made anew, or a processor is another than it was.
+    Replaced rows are identical, unless a topic was recreated or a processor has changed.
     """
     prepare_incoming(connection, table)
     refusals = list(_copy(connection, table, lines))
@@ -45,7 +45,7 @@ def stage_lines(connection: Connection, table: TableName, lines: Lines) -> list[
 
 
 def prepare_incoming(connection: Connection, table: TableName) -> None:
-    """Make the session's incoming table, with the checks and the defaults of the real one."""
+    """Create the session's incoming table, with the checks and defaults of the staging table."""
     command = """
         CREATE TEMP TABLE IF NOT EXISTS {} (LIKE {} INCLUDING CONSTRAINTS INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"""
     names = sql.Identifier(incoming(table)), sql.Identifier(table)
@@ -53,7 +53,7 @@ def prepare_incoming(connection: Connection, table: TableName) -> None:
 
 
 def _columns(connection: Connection, table: TableName, rows: Sequence[StagedRow]) -> list[str]:
-    """The columns that the rows use, in the table's order."""
+    """Return the columns that the rows use, in the table's order."""
     known = columns_of(connection, table)
     used = {name for row in rows for name in row.values}
     if unknown := used.difference(known) | set(ORIGIN).difference(known):
@@ -62,7 +62,7 @@ def _columns(connection: Connection, table: TableName, rows: Sequence[StagedRow]
 
 
 def _copy(connection: Connection, table: TableName, rows: CopyRows) -> Iterator[Refusal]:
-    """Copy the rows; if PostgreSQL refuses, each half by itself, down to the rows that are to blame."""
+    """Copy the rows. If PostgreSQL rejects them, copy each half separately, down to the invalid rows."""
     if not len(rows):
         return
     try:
@@ -86,7 +86,7 @@ def _copy_all(connection: Connection, table: TableName, rows: CopyRows) -> None:
 
 
 def _insert_new(connection: Connection, table: TableName) -> None:
-    """Write rows of which none is there already, or fail; to look for each of them would take as long again."""
+    """Insert rows, and fail if any already exists. Looking up each row would take as long again."""
     command = sql.SQL("INSERT INTO {} SELECT * FROM {}")
     connection.execute(command.format(sql.Identifier(table), sql.Identifier(incoming(table))))
 

@@ -1,1 +1,1 @@
-"""Telling others: each change of the catalog as MetadataChangeLog and as PlatformEvents, from the outbox to Kafka."""
+"""Publishing of changes to Kafka as MetadataChangeLog and PlatformEvents, through an outbox."""

@@ -1,4 +1,4 @@
-"""The aspects of a dataset in the JSON that DataHub gives them."""
+"""Aspects of a dataset in DataHub's JSON format."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _TYPES = {
 
 
 def aspect_json(change: Change, state: Any) -> Json:  # noqa: ANN401 - what the aspect holds
-    """A state of the change's aspect, before or after it."""
+    """Return the JSON of a state of the change's aspect, either `before` or `after`."""
     return _ASPECTS[change.aspect](change, state)
 
 
 def is_aspect(change: Change) -> bool:
-    """Whether the change is one of an aspect, and not a happening."""
+    """Whether the change is about an aspect, not a run or a load."""
     return change.aspect in _ASPECTS
 
 

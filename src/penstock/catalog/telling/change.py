@@ -1,4 +1,4 @@
-"""A change of the catalog, as the merge leaves it in the outbox."""
+"""Change of the catalog, as stored in the outbox by the merge."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 import msgspec
 
 PENSTOCK = "urn:li:corpuser:penstock"
-"""Who changed something, where the event does not say."""
+"""Actor of a change if the event names none."""
 
 LOAD = "load"
-"""The aspect of a load of a partition."""
+"""Aspect of a load of a partition."""
 
 _SHORT_NAMES = {"owner": "urn:li:corpuser:", "tag": "urn:li:tag:", "platform": "urn:li:dataPlatform:"}
 
 
 class Change(msgspec.Struct, frozen=True):
-    """An aspect of an entity was one thing and is another; None where there was or is nothing.
+    """Change of an entity's aspect from `before` to `after`; None if there was or is no value.
 
-    The aspects `run` and `load` are no states but happenings: a job's execution, and a load of a partition. The time is
-    in milliseconds.
+    The aspects `run` and `load` are not states but occurrences: a job's execution, and a load of a partition. The time
+    is in milliseconds.
     """
 
     id: int
@@ -32,7 +32,7 @@ class Change(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> Change:
-        """A change from its row, with JSON as text; loads are many, and what they tell is passed on as it stands."""
+        """Create a change from its row with JSON as text. The JSON of loads is kept raw, because loads are many."""
         number, urn, aspect, before, after, time, actor = row
         if aspect == LOAD:
             return cls(number, urn, aspect, None, msgspec.Raw(after), time, actor)
@@ -40,22 +40,22 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def stamp(self) -> dict[str, Any]:
-        """When and by whom."""
+        """Return time and actor."""
         return {"time": self.time, "actor": as_urn("owner", self.actor) if self.actor else PENSTOCK}
 
     @property
     def entity_type(self) -> str:
-        """The kind of entity, as its URN says: `dataset`, `dataJob`."""
+        """Return the entity type from the URN: `dataset`, `dataJob`."""
         return self.urn.split(":", 3)[2]
 
     @property
     def name(self) -> str:
-        """The name in a dataset's URN."""
+        """Return the name from a dataset's URN."""
         return self.urn.partition(",")[2].rpartition(",")[0]
 
     @property
     def platform(self) -> str:
-        """The platform in a dataset's URN."""
+        """Return the platform from a dataset's URN."""
         return self.urn.partition("(")[2].partition(",")[0]
 
 
@@ -64,5 +64,5 @@ def _decoded(text: str | None) -> Any:  # noqa: ANN401 - what the aspect holds
 
 
 def as_urn(kind: str, name: str) -> str:
-    """The URN of an owner, a tag or a platform that may be given by a bare name."""
+    """Return the URN of an owner, tag or platform. The name may be a URN or a bare name."""
     return name if name.startswith("urn:") else f"{_SHORT_NAMES[kind]}{name}"

@@ -1,4 +1,4 @@
-"""What a change means to people: fields, owners and tags that came or went, as DataHub's EntityChangeEvents."""
+"""DataHub EntityChangeEvents of a change: fields, owners and tags that were added or removed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Json = dict[str, Any]
 
 _RUNNING = frozenset({"STARTED", "RUNNING"})
 _WAITING = frozenset({"DISABLED", "SUSPENDED", "PAUSED", "QUEUED", "READY", "PREPARING"})
-"""Beside WAIT_FOR_TIME, _DATA and _RESOURCE: a job that neither runs nor has come to an end."""
+"""States of a waiting job, besides WAIT_FOR_TIME, _DATA and _RESOURCE: neither running nor finished."""
 
 
 class Meaning(NamedTuple):
-    """One thing that happened: category, operation, what it happened to, and more about it."""
+    """One event of a change: category, operation, modifier (the affected item) and parameters."""
 
     category: str
     operation: str
@@ -26,7 +26,7 @@ class Meaning(NamedTuple):
 
 
 class EntityChangeEvent(msgspec.Struct, frozen=True, rename="camel"):
-    """A meaning as DataHub's clients read it; what is not set is left out."""
+    """Event in the format of DataHub's clients. Unset fields are omitted."""
 
     entity_type: str
     entity_urn: str
@@ -39,7 +39,7 @@ class EntityChangeEvent(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def entity_change_events(change: Change) -> list[EntityChangeEvent]:
-    """The change as EntityChangeEvents: none where only details changed that no category tells of."""
+    """Return the change as EntityChangeEvents. Empty if only details without a category changed."""
     means = _MEANINGS.get(change.aspect)
     return [_event(change, meaning) for meaning in means(change)] if means else []
 
@@ -116,7 +116,7 @@ def _load(change: Change) -> tuple[Meaning]:
 
 
 def _in_order(before: Iterable[Any], after: Iterable[Any]) -> list[Any]:
-    """What is now, and then what only was."""
+    """Return the current items, followed by the removed ones."""
     return list(dict.fromkeys([*after, *before]))
 
 

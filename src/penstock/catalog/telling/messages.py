@@ -1,4 +1,4 @@
-"""A change as messages: at most one MetadataChangeLog, and a PlatformEvent for each thing that it means."""
+"""Messages of a change: at most one MetadataChangeLog, and one PlatformEvent per EntityChangeEvent."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ PLATFORM_EVENT_TOPIC: Final = "PlatformEvent_v1"
 _json = msgspec.json.Encoder().encode
 
 _MAX_PREVIOUS_BYTES = 400_000
-"""What was before is left out where it would make the message too large for a broker."""
+"""Maximum size of the previous value. A larger value is omitted, so that the message stays below the broker's limit."""
 
 
 def change_log_schema() -> Schema:
-    """MetadataChangeLog, in the shape that DataHub's clients read."""
+    """Return the schema of MetadataChangeLog, compatible with DataHub's clients."""
     return _schema("MetadataChangeLog")
 
 
 def platform_event_schema() -> Schema:
-    """PlatformEvent, in the shape that DataHub's clients read."""
+    """Return the schema of PlatformEvent, compatible with DataHub's clients."""
     return _schema("PlatformEvent")
 
 
 def change_log(change: Change) -> dict[str, Any] | None:
-    """The change of an aspect; None for what is no aspect."""
+    """Return the MetadataChangeLog of an aspect's change. None if the change is not of an aspect."""
     if not is_aspect(change):
         return None
     return {
@@ -48,7 +48,7 @@ def change_log(change: Change) -> dict[str, Any] | None:
 
 
 def platform_events(change: Change) -> list[dict[str, Any]]:
-    """What the change means, each as a PlatformEvent."""
+    """Return a PlatformEvent for each EntityChangeEvent of the change."""
     return [
         {
             "header": {"timestampMillis": change.time},

@@ -1,4 +1,4 @@
-"""The outbox's sender: what the merge committed goes to Kafka, in order, at least once."""
+"""Outbox relay: publishes committed changes to Kafka, in order, at least once."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from penstock.kafka.producer import Producer
 from penstock.kafka.topics import ensure_topic
 
 _LOCK = 0x74656C6C
-"""Only the holder of this advisory lock sends, so that two senders do not mix up the order."""
+"""Advisory lock of the active sender, so that two senders cannot mix up the order."""
 
 _NUMBER = "penstock.change"
-"""The header that has a change's number."""
+"""Header with the number of the change."""
 
 _REFUSE = """
 INSERT INTO outbox_refused SELECT o.*, %s FROM outbox o
@@ -44,23 +44,26 @@ _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """Sends the changes in the outbox, keyed by URN, and removes them once all in-sync replicas have them.
+    """Publishes the outbox, keyed by URN, and removes changes once all in-sync replicas have them.
 
-    A crash in between sends some again: each message carries its change's number in the header `penstock.change`.
-    A change that Kafka can never take is kept in `outbox_refused`.
+    A crash in between causes duplicates: each message carries the number of its change in the header `penstock.change`.
+    A change that Kafka can never accept is moved to `outbox_refused`.
     """
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
         self._last = 0
-        """Behind this change is looked for others: the rows of those before are dead, and would be passed each time."""
+        """Id from which the outbox is scanned. Rows of earlier changes are dead tuples that every scan would read."""
         for topic in (CHANGE_LOG_TOPIC, PLATFORM_EVENT_TOPIC):
             ensure_topic(settings, topic)
         self._change_log = Producer(CHANGE_LOG_TOPIC, change_log_schema(), settings=settings)
         self._platform_event = Producer(PLATFORM_EVENT_TOPIC, platform_event_schema(), settings=settings)
 
     def send(self, limit: int = 5000) -> int:
-        """Send what waits, at most so many changes, and say how many; Transient if Kafka or PostgreSQL is away."""
+        """Send up to `limit` pending changes. Return their number.
+
+        Raise Transient if Kafka or PostgreSQL is unavailable.
+        """
         with self._database.transaction() as connection:
             if connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK]).fetchone() != (True,):
                 return 0
@@ -69,8 +72,8 @@ class Sender:
             for change in changes:
                 self._send(connection, change)
             if refused := self._flush():
-                # A broker refuses a whole request for one message in it that is too large, so each goes by itself;
-                # and so does everything behind the first of them, so that the changes of one URN stay in order.
+                # A broker rejects a whole request because of one message that is too large. Send each message alone,
+                # and also all messages after the first rejected one, so that the changes of a URN stay in order.
                 for change in changes:
                     if change.id >= min(refused):
                         self._send(connection, change, Producer.send_sync)
@@ -79,14 +82,14 @@ class Sender:
         return len(changes)
 
     def send_all(self) -> int:
-        """Send until nothing waits."""
+        """Send until the outbox is empty. Return the number of changes."""
         total = 0
         while sent := self.send():
             total += sent
         return total
 
     def run(self, stop: threading.Event, pause: float = 0.2) -> None:
-        """Send until told to stop; what is away is waited for."""
+        """Send until `stop` is set. Transient errors are retried."""
         while not stop.is_set():
             try:
                 if not self.send():
@@ -96,12 +99,12 @@ class Sender:
                 stop.wait(5 * pause)
 
     def close(self) -> None:
-        """Disconnect; what is not sent waits in the outbox."""
+        """Disconnect. Unsent changes stay in the outbox."""
         self._change_log.close()
         self._platform_event.close()
 
     def __enter__(self) -> Self:
-        """Use as a context, which closes the sender at its end."""
+        """Return the sender; the context manager closes the sender at its end."""
         return self
 
     def __exit__(
@@ -122,7 +125,7 @@ class Sender:
             connection.execute(_REFUSE, [error.message, change.id])
 
     def _flush(self) -> set[int]:
-        """Wait for the brokers; the numbers of changes that they refused as they are. Anything else is Undelivered."""
+        """Wait for the brokers. Return the ids of rejected changes; raise Undelivered for other failures."""
         refused: set[int] = set()
         for producer in (self._change_log, self._platform_event):
             try:

@@ -1,4 +1,4 @@
-"""The sender beside the jobs: it tells changes as they are committed, in a thread of its own."""
+"""Background publisher: sends committed changes in a separate thread while the jobs run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _log = logging.getLogger(__name__)
 
 
 class Teller:
-    """Sends what the outbox has while the block runs; what is left at its end waits there.
+    """Publishes the outbox while the block runs. Unsent changes stay in the outbox.
 
-    What is away is waited for. A failure that stays is kept in `failure`: the jobs go on, and their changes wait in
+    Transient errors are retried. A permanent error is stored in `failure`: the jobs continue, and their changes wait in
     the outbox.
     """
 
@@ -31,14 +31,14 @@ class Teller:
         self.failure: PenstockError | None = None
 
     def __enter__(self) -> Self:
-        """Begin to tell."""
+        """Start publishing."""
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End, with what is on its way delivered."""
+        """Stop, after pending messages are delivered."""
         self._stop.set()
         self._thread.join()
 
