@@ -1,4 +1,4 @@
-"""Records to messages and back: schema ids resolved once, records checked, bytes distrusted."""
+"""Codec between records and messages. Caches schemas by id, checks records, and never trusts received bytes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _MAX_UNKNOWN = 10_000
 
 
 class AvroCodec:
-    """Encodes records with a schema's id in front of them, and decodes messages by the id they carry.
+    """Encodes records prefixed with a schema id, and decodes messages by their schema id.
 
-    Messages with ids of all three widths may stand in one topic; `wire` says how they are told apart. With
-    `reader`, every record is given in that schema's form, whichever version wrote it.
+    A topic may mix ids of all three widths; `penstock.schemas.wire` explains how to distinguish them. With `reader`,
+    every record is returned in the form of the reader schema, regardless of the writer's version.
     """
 
     def __init__(self, registry: SchemaRegistry, *, width: IdWidth = IdWidth.INT, reader: Schema | None = None) -> None:
@@ -37,19 +37,20 @@ class AvroCodec:
         self._unknown_until: dict[bytes, float] = {}
 
     def encoder(self, subject: str, schema: Schema, *, register: bool = True) -> Encode:
-        """A function that encodes records of this schema; its id is registered, or only looked up, once.
+        """Return a function that encodes records of this schema.
 
-        The function raises RecordInvalid, which names the field and the value that does not fit.
+        The schema id is registered, or only looked up, once. The function raises RecordInvalid with the field and the
+        value that does not fit.
         """
         resolve = self._registry.register if register else self._registry.lookup
         start = header(self._written_id(resolve(subject, schema)), self._width)
         return partial(_write_raw, start) if _is_raw(schema.type, self._width) else writer(schema.type, start)
 
     def decode(self, data: bytes) -> object:
-        """The record in a message, by the schema id it carries.
+        """Decode a message by its schema id.
 
-        Raises RecordUndecodable for bytes that are not what they claim, SchemaNotFound for an id that the registry
-        does not know, and the registry's own errors.
+        Raises RecordUndecodable for invalid bytes, SchemaNotFound for an id unknown to the registry, and the registry's
+        own errors.
         """
         known = self._by_header.get(data[:_INT])
         if known is None:
@@ -76,14 +77,14 @@ class AvroCodec:
         return fingerprint
 
     def _decode_closely(self, data: bytes) -> object:
-        """Try each id that the message may carry, until the whole message reads as a record of its schema."""
+        """Try each possible id of the message, until the whole message decodes as a record of the id's schema."""
         unknown: list[Framed] = []
         failures: list[RecordUndecodable] = []
         for framed in candidates(data):
             try:
                 decode = self._by_header.get(framed.header) or self._load(framed)
             except Transient:
-                if failures:  # the likelier id is known, so the message is a damaged one of its schema
+                if failures:  # the likelier id is known, so the message is a damaged record of its schema
                     break
                 raise
             if decode is None:
@@ -115,13 +116,13 @@ class AvroCodec:
     def _decoder(self, schema: Schema, width: IdWidth) -> Decode:
         if _is_raw(schema.type, width):
             return lambda data: data[width.body :]
-        # Not by fingerprint, which says nothing of logical types.
+        # Do not compare fingerprints, which ignore logical types.
         wanted = self._reader.type if self._reader and to_json(self._reader.type) != to_json(schema.type) else None
         return reader(schema.type, width.body, wanted)
 
 
 def _is_raw(avro_type: Type, width: IdWidth) -> bool:
-    """Whether a message is the id and then the bytes as they are: WhereHows wrote the schema `bytes` so."""
+    """Whether a message is the id followed by raw bytes, as WhereHows wrote messages with the schema `bytes`."""
     is_bytes = isinstance(avro_type, Primitive) and avro_type.name == "bytes" and avro_type.logical is None
     return is_bytes and width is not IdWidth.INT
 

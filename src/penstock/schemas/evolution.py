@@ -1,7 +1,7 @@
-"""May a schema follow others? The compatibility levels of a registry, and why they refuse a new version.
+"""Compatibility of schema versions: the levels of a registry, and the reasons for rejecting a new version.
 
-BACKWARD asks that the new schema reads what the old one wrote, FORWARD that the old one reads what the new one will
-write, FULL both. They ask about the newest version; their TRANSITIVE forms about every one.
+BACKWARD requires that the new schema can read data of the old one. FORWARD requires that the old schema can read data
+of the new one. FULL requires both. These levels check the newest version; their TRANSITIVE forms check every version.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.schemas.schema import Schema
 
 
 class Compatibility(Enum):
-    """The registry's rule for a new version of a subject."""
+    """Rule of the registry for new versions of a subject."""
 
     NONE = "NONE"
     BACKWARD = "BACKWARD"
@@ -28,23 +28,23 @@ class Compatibility(Enum):
 
     @property
     def new_reads_old(self) -> bool:
-        """Whether the new schema must read what older versions wrote."""
+        """Whether the new schema must read data of older versions."""
         return self.value.startswith(("BACKWARD", "FULL"))
 
     @property
     def old_reads_new(self) -> bool:
-        """Whether older versions must read what the new schema writes."""
+        """Whether older versions must read data of the new schema."""
         return self.value.startswith(("FORWARD", "FULL"))
 
     @property
     def is_transitive(self) -> bool:
-        """Whether every older version is asked, not only the newest."""
+        """Whether every older version is checked, not only the newest."""
         return self.value.endswith("TRANSITIVE")
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a new schema may not follow a version: who would read whom, what is wrong and where, and what would help."""
+    """Reason for rejecting a new schema: the version, the direction, and the misreading with its position."""
 
     version: int
     new_reads_old: bool
@@ -52,19 +52,19 @@ class Reason:
 
     @property
     def direction(self) -> str:
-        """Who would read whom, in words."""
+        """Return the direction in words: the reading and the writing schema."""
         if self.new_reads_old:
             return f"the new schema must read what version {self.version} wrote"
         return f"version {self.version} must read what the new schema writes"
 
     @property
     def suggestion(self) -> str:
-        """What would help."""
+        """Return a suggestion to fix the problem."""
         return (_FOR_NEW_READER if self.new_reads_old else _FOR_OLD_READER)[self.misreading.kind]
 
 
 def reasons_against(new: Schema, old: Iterable[RegisteredSchema], level: Compatibility) -> list[Reason]:
-    """Every reason why the level forbids the new schema after the old versions."""
+    """Return every reason why the level rejects the new schema after the old versions."""
     versions = sorted(old, key=lambda registered: registered.version, reverse=True)
     asked = versions if level.is_transitive else versions[:1]
     return [reason for registered in asked for reason in _against(new, registered, level)]

@@ -1,14 +1,14 @@
-"""JSON as records of a schema: dates, decimals, bytes and unions have no form of their own in JSON.
+"""Conversion of JSON to records of a schema. JSON has no native dates, decimals, bytes or unions.
 
 | Avro                  | JSON                                                                               |
 |-----------------------|------------------------------------------------------------------------------------|
 | bytes, fixed          | text, each character one byte (U+0000 to U+00FF), as in Avro's own JSON encoding   |
 | decimal               | a number, or text that holds one: 12.50, "12.50"                                   |
-| date, time, timestamp | ISO 8601 text ("2026-07-30T12:30:00Z"), or the number beneath                      |
+| date, time, timestamp | ISO 8601 text ("2026-07-30T12:30:00Z"), or the underlying number                   |
 | float, double         | a number, or "NaN", "Infinity", "-Infinity"                                        |
 | union                 | the value itself, or {"branch": value} as in Avro's own JSON encoding              |
 
-What has none of these forms is left as it is, for the codec to refuse by its field's name.
+Values in any other form stay unchanged. The codec rejects them with the name of the field.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from penstock.schemas.avro.model import (
 Json = Any
 
 _FORMS = 3
-"""How many values the reading of one makes: a date, say, and a union's tuple."""
+"""Maximum number of values created from one: a date, for example, and a union's tuple."""
 
 _exact = msgspec.json.Decoder(float_hook=Decimal)
 
 
 def parse_json(text: bytes) -> object:
-    """JSON with exact decimal numbers; RecordInvalid says where it is none."""
+    """Parse JSON with exact decimal numbers. Raise RecordInvalid with the position of a syntax error."""
     try:
         value: object = _exact.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, InvalidOperation) as error:
@@ -54,12 +54,12 @@ def parse_json(text: bytes) -> object:
 
 
 def from_json(value: object, avro_type: Type) -> object:
-    """The value with what JSON cannot express put into the form that the codec takes."""
+    """Convert a JSON value to the form that the codec accepts."""
     return read_checked(value, avro_type)[0]
 
 
 def read_checked(value: object, avro_type: Type) -> tuple[object, Fits]:
-    """As `from_json`, together with what has been found out about the value, for `find_misfit`."""
+    """Convert like `from_json`, and return the results of checks for reuse in `find_misfit`."""
     size = count_values(value)
     if size is None:
         raise RecordInvalid("the record is nested too deeply", hint=f"nest at most {MAX_DEPTH} levels")
@@ -71,7 +71,7 @@ def read_checked(value: object, avro_type: Type) -> tuple[object, Fits]:
 
 
 class _Reading:
-    """Reads each pair of a value and a type once: values that fit no branch of a union are read for each of them."""
+    """Reads each pair of value and type once. Values that fit no branch of a union are tried with every branch."""
 
     def __init__(self, checked: Fits) -> None:
         self.checked = checked
@@ -103,7 +103,7 @@ class _Reading:
                 return value
 
     def _read_union(self, value: Json, union: UnionType) -> object:
-        """Text stays text where a branch takes it so; only then is it a date, bytes, or a named branch."""
+        """Keep text if a branch accepts text. Otherwise try dates, bytes and named branches."""
         plain = _plain(value)
         if self.checked.fits(plain, union):
             return plain
@@ -130,7 +130,7 @@ def _read_leaf(value: Json, avro_type: Primitive | FixedType) -> object:
 
 
 def _plain(value: object) -> object:
-    """Numbers were read exactly, for decimals; elsewhere they are floats."""
+    """Return a number as float. Numbers are parsed exactly, but only decimals need the exact value."""
     return float(value) if isinstance(value, Decimal) and math.isfinite(float(value)) else value
 
 

@@ -1,4 +1,4 @@
-"""An Avro schema: its text, what it refers to, and its parsed forms."""
+"""Avro schema: text, references and parsed forms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.schemas.avro.parse import ParsedSchema, parse_schema, syntax_error
 
 @dataclass(frozen=True)
 class Reference:
-    """A named type that is defined in another subject's schema."""
+    """Named type defined in the schema of another subject."""
 
     name: str
     subject: str
@@ -29,19 +29,19 @@ class Reference:
 
 @dataclass(frozen=True)
 class Schema:
-    """An Avro schema, checked when made by `from_text` or `from_file`; `source` is where its text came from."""
+    """Avro schema. `from_text` and `from_file` validate the schema; `source` is the origin of the text."""
 
     text: str
     references: tuple[Reference, ...] = ()
     source: str = field(default="", compare=False, repr=False)
 
     def __hash__(self) -> int:
-        """The hash of text and references, computed once: references share what they refer to."""
+        """Return the hash of text and references. Computed once, because references are shared."""
         return self._hash
 
     @classmethod
     def from_text(cls, text: str, references: Iterable[Reference] = (), *, source: str = "") -> Schema:
-        """Parse a schema's JSON text; the types it takes from elsewhere come with `references`."""
+        """Parse a schema's JSON text. Types defined elsewhere come from `references`."""
         schema = cls.from_registry(text, references, source=source)
         wrong = schema._parsed.wrong_defaults  # noqa: SLF001 - a schema looks into a schema
         if wrong:
@@ -50,14 +50,14 @@ class Schema:
 
     @classmethod
     def from_registry(cls, text: str, references: Iterable[Reference] = (), *, source: str = "") -> Schema:
-        """Parse a schema that a registry keeps: a default that does not fit its field is left out, not refused."""
+        """Parse a schema from a registry. Defaults that do not fit their fields are ignored, not rejected."""
         schema = cls(text, tuple(references), source)
         schema._parsed  # noqa: B018 - parsing is what refuses a wrong text
         return schema
 
     @classmethod
     def from_file(cls, path: Path | str, references: Iterable[Reference] = ()) -> Schema:
-        """Read a schema file (`.avsc`); an error names the file and the place in it."""
+        """Read a schema file (`.avsc`). Errors contain the file and the position."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -66,22 +66,22 @@ class Schema:
 
     @property
     def type(self) -> Type:
-        """The schema's root type."""
+        """Return the schema's root type."""
         return self._parsed.root
 
     @property
     def parsed(self) -> Any:  # noqa: ANN401 - fastavro's schemas are strings, lists and dicts
-        """The schema as fastavro parsed it, with every type it refers to inside."""
+        """Return the schema as parsed by fastavro, with all referenced types inlined."""
         return fastavro.parse_schema(to_json(self.type))
 
     @property
     def name(self) -> str | None:
-        """The full name of a record, enum or fixed; other types have none."""
+        """Return the full name of a record, enum or fixed; None for other types."""
         return self.type.name if isinstance(self.type, NamedType) else None
 
     @cached_property
     def fingerprint(self) -> str:
-        """The MD5 of the parsing canonical form, as 32 hexadecimal digits."""
+        """Return the MD5 of the parsing canonical form, as 32 hexadecimal digits."""
         return str(fastavro.schema.fingerprint(to_parsing_canonical_form(to_json(self.type)), "MD5"))
 
     @cached_property

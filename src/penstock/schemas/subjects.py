@@ -1,4 +1,4 @@
-"""Subject names: under which name a topic's schemas are kept in the registry."""
+"""Subject names of a topic's schemas in the registry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Part = Literal["key", "value"]
 
 
 class SubjectNaming(Enum):
-    """The three ways to name a subject; every topic of one record type shares `RECORD`'s."""
+    """Strategies for naming subjects. With `RECORD`, all topics of a record type share a subject."""
 
     TOPIC = "topic"
     RECORD = "record"
@@ -21,7 +21,7 @@ class SubjectNaming(Enum):
 
 
 def subject_name(topic: str, schema: Schema, *, part: Part = "value", naming: SubjectNaming | str = "topic") -> str:
-    """The subject of a topic's keys or values."""
+    """Return the subject of a topic's keys or values."""
     return _NAMINGS[_naming(naming)](topic, schema, part)
 
 

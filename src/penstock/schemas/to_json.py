@@ -1,4 +1,4 @@
-"""Records as JSON, in the forms that `from_json` reads back."""
+"""Conversion of records to JSON, in the forms accepted by `from_json`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.schemas.avro.model import Field
 
 
 def to_json(value: object) -> object:
-    """The value with what JSON cannot express put into words: bytes, decimals, dates and numbers that are none."""
+    """Convert values without a JSON form to text: bytes, decimals, dates, and the floats NaN and Infinity."""
     if isinstance(value, dict):
         return {str(name): to_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -21,7 +21,7 @@ def to_json(value: object) -> object:
 
 
 def json_default(field: Field) -> object:
-    """A field's default as `from_json` reads it: a schema writes decimals as bytes, and dates as numbers."""
+    """Return a field's default in the form of `from_json`. Schemas write decimals as bytes, and dates as numbers."""
     value = default_value(field)
     return value if isinstance(value, Decimal) else to_json(value)
 

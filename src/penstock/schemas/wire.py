@@ -1,4 +1,4 @@
-"""The wire format: a zero byte, the schema's id in 4, 8 or 16 bytes, then the record in Avro's binary form.
+"""Wire format: a zero byte, the schema id in 4, 8 or 16 bytes, and the record in Avro's binary encoding.
 
 | width | bytes | id                                        | written by                        |
 |-------|-------|-------------------------------------------|-----------------------------------|
@@ -6,13 +6,13 @@
 | LONG  | 8     | the registry's number, big-endian         | WhereHows                         |
 | UUID  | 16    | MD5 of the schema's parsing canonical form | WhereHows, Gobblin                |
 
-All three may stand side by side in one topic. `candidates` gives the ids that a message may carry, the likely
-one first: registries count from 1, so four zero bytes can only begin a LONG; any other four bytes are an INT if
-the registry knows that number, and otherwise the beginning of a UUID. The first candidate whose schema the registry
-knows, and under which the whole message reads as one record, is the right one.
+A topic may mix all three. `candidates` returns the possible ids of a message, the likeliest first. Registries count
+from 1, so four zero bytes can only begin a LONG. Any other four bytes are an INT if the registry knows that number,
+and otherwise the beginning of a UUID. The first candidate with a known schema, under which the whole message decodes
+as one record, is the right one.
 
-If the schema is Avro's `bytes`, then after a LONG or UUID the bytes stand as they are, without their length: WhereHows
-wrote them so. After an INT they are Avro like everything else.
+If the schema is Avro's `bytes`, the raw bytes follow a LONG or UUID without a length prefix, as in WhereHows. After an
+INT they are encoded like any other Avro value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SHOWN_BYTES = 24
 
 
 class IdWidth(Enum):
-    """How many bytes a schema id takes in a message; the values are those of the setting `schema_ids`."""
+    """Width of a schema id in a message. The values are those of the setting `schema_ids`."""
 
     INT = "int"
     LONG = "long"
@@ -38,12 +38,12 @@ class IdWidth(Enum):
 
     @property
     def size(self) -> int:
-        """The id's bytes."""
+        """Return the id's size in bytes."""
         return _SIZES[self]
 
     @property
     def body(self) -> int:
-        """Where the record begins, after the magic byte and the id."""
+        """Return the offset of the record, after the magic byte and the id."""
         return 1 + _SIZES[self]
 
 
@@ -53,14 +53,14 @@ _SHORTEST = len(_ZERO_INT)
 
 
 class Framed(NamedTuple):
-    """One way to read a message's first bytes."""
+    """Possible interpretation of a message's first bytes."""
 
     width: IdWidth
     schema_id: SchemaId
 
     @property
     def header(self) -> bytes:
-        """The bytes that stand before the record."""
+        """Return the bytes before the record."""
         return header(self.schema_id, self.width)
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Framed(NamedTuple):
 
 
 def header(schema_id: SchemaId, width: IdWidth) -> bytes:
-    """The magic byte and the id in the given width."""
+    """Return the magic byte and the id in the given width."""
     number = _id_bytes(schema_id, width)
     if number is None:
         raise UsageError(
@@ -91,12 +91,12 @@ def _id_bytes(schema_id: SchemaId, width: IdWidth) -> bytes | None:
 
 
 def claims_schema(data: bytes) -> bool:
-    """Whether the bytes begin like a message with a schema: a zero byte, and room for an id."""
+    """Whether the bytes begin like a message with a schema: a zero byte, and enough bytes for an id."""
     return len(data) >= _SHORTEST and data[0] == MAGIC
 
 
 def candidates(data: bytes) -> Iterator[Framed]:
-    """The ids that a message may carry, the likely one first; refuses bytes that carry none."""
+    """Yield the possible ids of a message, the likeliest first. Raise RecordUndecodable if there is none."""
     if not claims_schema(data):
         raise RecordUndecodable(
             f"{_why_no_schema(data)}: {shown(data)}",
@@ -111,7 +111,7 @@ def candidates(data: bytes) -> Iterator[Framed]:
 
 
 def shown(data: bytes) -> str:
-    """The first bytes in hexadecimal, as error messages show them."""
+    """Return the first bytes in hexadecimal, for error messages."""
     more = "..." if len(data) > _SHOWN_BYTES else ""
     return f"{data[:_SHOWN_BYTES].hex(' ')}{more} ({len(data)} bytes)"
 

@@ -1,1 +1,1 @@
-"""Avro itself: schemas as a graph of types, records checked against them, bytes written and read by fastavro."""
+"""Avro: schemas as a graph of types, checks of records, and binary encoding by fastavro."""

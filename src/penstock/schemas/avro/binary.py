@@ -1,4 +1,4 @@
-"""Avro's binary form, written and read by fastavro: records are checked before, bytes are distrusted."""
+"""Encoding and decoding with fastavro: records are checked before writing, and received bytes are not trusted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _READ_FAILURES: tuple[type[Exception], ...] = (*READ_FAILURES, Unreadable)
 
 
 def writer(root: Type, header: bytes) -> Callable[[object], bytes]:
-    """A function that writes the header and one value; RecordInvalid names the field that does not fit."""
+    """Return a function that writes the header and one value.
+
+    The function raises RecordInvalid with the field that does not fit.
+    """
     compiled = compile_writer(root)
     if compiled is None:
         return lambda value: header + _write_closely(value, root)
@@ -52,16 +55,17 @@ def _write_closely(value: object, root: Type) -> bytes:
 
 
 def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[bytes], object]:
-    """A function that reads the one value that begins at `start` and ends with the message.
+    """Return a function that reads one value from `start` to the end of the message.
 
-    With `wanted`, the value is given in that schema's form. RecordUndecodable says what is wrong, and where.
+    With `wanted`, the value is converted to that schema. The function raises RecordUndecodable with the reason and the
+    position.
     """
     prepared, goes_first = prepare(root), needs_skim(root)
     node, named = prepared.node, {"writer": prepared.named, "reader": {}}
     resolve = resolving_reader(wanted, root) if wanted else None
 
     def read(data: bytes) -> object:
-        # The pad shows what fastavro does not tell: that it was at the end and wanted more.
+        # The pad reveals reads beyond the end of the message, which fastavro does not report.
         stream = BytesIO(data + _PAD)
         stream.seek(start)
         try:

@@ -1,8 +1,8 @@
-r"""A schema compiled to Python: for each record type a function is generated that checks and writes in one go.
+r"""Compiler of schemas to Python: generates one function per record type that checks and writes in one pass.
 
-It knows values by their exact Python types, as records usually have them, and writes the same bytes as fastavro, about
-twice as fast. It raises for whatever it is not sure of (`UNSURE`): then `misfit` looks closely, and what fits after
-all is written by fastavro itself. For a record of a string, an int and a boolean it reads
+The functions support the exact Python types that records usually contain, and write the same bytes as fastavro, about
+twice as fast. They raise one of `UNSURE` for all other values. `misfit` then checks the value completely, and fastavro
+writes the value if it fits. The function for a record with a string, an int and a boolean is
 
     def write_1(v):
         if len(v) != 3: v = fill_2(v)
@@ -75,15 +75,15 @@ class Code(NamedTuple):
 
 
 def compile_writer(root: Type) -> Write | None:
-    """A function that writes a value, or raises one of `UNSURE`.
+    """Return a function that writes a value, or raises one of `UNSURE`.
 
-    There is none for a type that may hold itself: how deep a value goes has to be measured first.
+    Return None for recursive types, whose nesting must be measured before writing.
     """
     return None if is_recursive(root) else _Compiler().writer(root)
 
 
 class _Compiler:
-    """Generates functions into one namespace, each type's once."""
+    """Generates functions into one namespace, one per type."""
 
     def __init__(self) -> None:
         self._env: dict[str, Any] = {
@@ -151,7 +151,7 @@ class _Compiler:
         return [*is_dict, f"if len(v) != {len(codes)}: v = {fill}(v)", *_returned(whole)]
 
     def _value(self, avro_type: Type, expression: str) -> Code:
-        """The code for a value that an expression gives; plain values are written in place, others by a function."""
+        """Return the code for the value of an expression. Plain values are inlined, others call a function."""
         match avro_type:
             case Primitive(name=name, logical=None):
                 return _primitive(name, expression, self._new("x"))
@@ -174,7 +174,7 @@ class _Compiler:
         return _logical_writer(logical, lambda value: prepare(value, node), self.writer(base))
 
     def _union(self, union: UnionType) -> list[str]:
-        """One case for each Python type that only one branch takes."""
+        """Generate one case for each Python type that only one branch accepts."""
         takers = Counter(kind for branch in union.branches for kind in _takes(branch))
         cases = []
         for place, branch in enumerate(union.branches):
@@ -214,7 +214,7 @@ def _indented(lines: Iterable[str]) -> list[str]:
 
 
 def _takes(branch: Type) -> tuple[type, ...]:
-    """The Python types that fastavro may take for a branch of a union, the usual one first."""
+    """Return the Python types that fastavro may accept for a branch of a union, the usual type first."""
     match branch:
         case Primitive(logical=Logical(name=name)) | FixedType(logical=Logical(name=name)):
             return _LOGICAL_TAKES[name]
@@ -231,7 +231,7 @@ def _takes(branch: Type) -> tuple[type, ...]:
 
 
 def _usual(branch: Type) -> tuple[type, ...]:
-    """The Python types that the generated code writes for a branch."""
+    """Return the Python types that the generated code writes for a branch."""
     is_double = isinstance(branch, Primitive) and branch.name == "double"
     return _takes(branch) if is_double else _takes(branch)[:1]
 

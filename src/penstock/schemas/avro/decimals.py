@@ -1,7 +1,7 @@
-"""Decimals as Avro writes them: an integer in two's complement, whose scale is in the schema.
+"""Decimals in Avro: an integer in two's complement, with the scale in the schema.
 
-fastavro rounds what has more digits than its type, writes -0 as another number, and expands exponents of any size.
-These functions stand in its place, under a logical type of our own in the schemas that it is given.
+fastavro rounds decimals with too many digits, writes -0 as a different number, and expands exponents of any size. These
+functions replace fastavro's, under a separate logical type in the schemas given to fastavro.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Node = Any
 
 
 def to_bytes(value: Decimal, logical: Logical, size: int | None) -> bytes:
-    """The bytes of a decimal that fits, as many as needed or `size` of them; ValueError if it does not fit."""
+    """Return the bytes of a decimal: as many as needed, or `size`. Raise ValueError if it does not fit."""
     wrong = logical_misfit(value, logical)
     if wrong:
         raise ValueError(f"{value} {wrong}")
@@ -31,7 +31,7 @@ def to_bytes(value: Decimal, logical: Logical, size: int | None) -> bytes:
 
 
 def from_bytes(data: bytes, logical: Logical) -> Decimal:
-    """The decimal in some bytes; ValueError if it has more digits than its type."""
+    """Return the decimal in the bytes. Raise ValueError if it has too many digits for its type."""
     unscaled = Decimal(_number(data, logical.precision))
     sign, digits, _ = unscaled.as_tuple()
     if unscaled and len(digits) > logical.precision:
@@ -40,13 +40,13 @@ def from_bytes(data: bytes, logical: Logical) -> Decimal:
 
 
 def in_type(value: Decimal, logical: Logical) -> Decimal:
-    """The same number with the digits after the point that a type has; ValueError if it does not fit."""
+    """Return the number with the scale of the type. Raise ValueError if it does not fit."""
     return from_bytes(to_bytes(value, logical, None), logical)
 
 
 def _number(data: bytes, precision: int) -> int:
     number = int.from_bytes(data, "big", signed=True)
-    if number.bit_length() > 4 * precision + 4:  # a digit has 3.3 bits: surely too many, and long to count
+    if number.bit_length() > 4 * precision + 4:  # a digit has 3.3 bits: surely too many digits, and slow to count
         raise ValueError(f"a decimal has more than {precision} digits")
     return number
 

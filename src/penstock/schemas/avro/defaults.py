@@ -1,4 +1,4 @@
-"""A field's default: from the JSON in the schema to the value that records have."""
+"""Conversion of a field's default from the schema's JSON to a value of records."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ Json = Any
 
 
 class Allowance:
-    """How many values the defaults of a schema may hold; nested records that have defaults multiply."""
+    """Limit of the values in a schema's defaults. Nested records with defaults multiply."""
 
     def __init__(self, values: int = _MAX_VALUES) -> None:
         self._left = values
 
     def take(self) -> None:
-        """Take one value; ValueError once there are too many."""
+        """Count one value. Raise ValueError once there are too many."""
         self._left -= 1
         if self._left < 0:
             raise ValueError("the default holds too many values once the defaults inside it are filled in")
 
 
 def default_value(field: Field, allowance: Allowance | None = None) -> object:
-    """The value of a field that is left out; ValueError says what is wrong with the default."""
+    """Return the value of a missing field. Raise ValueError with the problem of the default."""
     return _value(field.default, field.type, 0, allowance or Allowance())
 
 

@@ -1,4 +1,4 @@
-"""From the model back to JSON: one self-contained schema, names in full, each type defined where it first stands."""
+"""Conversion of the model to JSON: self-contained, with full names, each type defined at its first use."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Json = Any
 
 
 def to_json(root: Type) -> Json:
-    """The schema as JSON, without what does not matter for reading and writing."""
+    """Return the schema as JSON, without attributes that are irrelevant for reading and writing."""
     return _Emitter().node(root, "")
 
 
 class _Emitter:
-    """Emits types, and remembers which names it has defined."""
+    """Emits types, and tracks the defined names."""
 
     def __init__(self) -> None:
         self._defined: set[str] = set()
@@ -50,7 +50,7 @@ class _Emitter:
             return named.name
         self._defined.add(named.name)
         own = named.name.rpartition(".")[0]
-        # A name without a point would be taken for one of the namespace around it.
+        # A name without a dot would be resolved in the enclosing namespace.
         spelled = {"name": named.name} if own or not namespace else {"name": named.name, "namespace": ""}
         aliases = {"aliases": list(named.aliases)} if named.aliases else {}
         return {**self._own(named, own), **spelled, **aliases}

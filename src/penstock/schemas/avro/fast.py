@@ -1,8 +1,8 @@
-"""fastavro's inner reader: what its public one does, less what that does again for every record.
+"""Access to fastavro's inner reader, which skips repeated work of the public reader.
 
-`schemaless_reader` collects the schema's names for each record; the function beneath it takes what was prepared once.
-It is not fastavro's public interface, so it is used through this module only, and where it is missing (another version,
-or fastavro without its compiled part) the public one serves.
+`schemaless_reader` collects the schema's names for each record; the inner function accepts names prepared once. The
+inner function is not part of fastavro's public interface and is only used in this module. If it is missing (in a
+different version, or without fastavro's compiled part), the public reader is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ READ_FAILURES: tuple[type[Exception], ...] = (
 def public_read_data(
     stream: BytesIO, node: Node, _named: dict[str, dict[str, Node]], wanted: Node, _options: dict[str, bool]
 ) -> object:
-    """Take a datum from a stream by fastavro's public interface."""
+    """Read a value from a stream with fastavro's public interface."""
     return fastavro.schemaless_reader(stream, node, wanted)
 
 

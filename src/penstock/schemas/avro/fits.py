@@ -1,7 +1,7 @@
-"""Whether a value fits a type, and which branch of a union takes it: in linear time, whatever was sent.
+"""Check whether a value fits a type, and which union branch accepts it, in linear time for any input.
 
-A value that fits no branch is compared with each of them, and so are the values in it. Answers are therefore
-remembered for each pair of a value and a type, and the work for one record has a limit.
+A value that fits no branch is compared with every branch, and so are the values inside. Results are therefore cached
+for each pair of value and type, and the work for one record is limited.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ Value = Any
 
 
 def count_values(value: Value) -> int | None:
-    """Return the number of values inside a value, or None if it is nested deeper than `MAX_DEPTH` or holds itself."""
+    """Return the number of values inside a value.
+
+    Return None if the value is nested deeper than `MAX_DEPTH` or contains itself.
+    """
     layer, count = [value], 1
     for _ in range(MAX_DEPTH):
         inner: dict[int, Value] = {}
@@ -39,7 +42,7 @@ def count_values(value: Value) -> int | None:
 
 
 class Fits:
-    """Answers for the values of one record, which must stay as they are meanwhile.
+    """Checks the values of one record, which must not be modified meanwhile.
 
     Raises RecordInvalid once a record of `size` values takes more steps than any reasonable schema needs.
     """
@@ -65,9 +68,9 @@ class Fits:
         return known
 
     def branch(self, value: Value, union: UnionType) -> int | None:
-        """Return the index of the branch that takes a value, or None if there is none or it is not clear.
+        """Return the index of the branch that accepts a value, or None if there is none or the branch is ambiguous.
 
-        As fastavro does, it prefers an array or a map to a record, double to float, and otherwise the first branch.
+        Like fastavro, prefers an array or a map to a record, double to float, and otherwise the first branch.
         """
         if not isinstance(value, Mapping | list | tuple):
             return self._branch(value, union)
@@ -129,7 +132,7 @@ class Fits:
 
 
 def named_branch(value: tuple[Value, ...], union: UnionType) -> int | None:
-    """Return the index of the branch that a tuple `(name, value)` names, or None if it names none."""
+    """Return the index of the branch named by a tuple `(name, value)`, or None if no branch has the name."""
     names = [type_name(branch) for branch in union.branches]
     return names.index(value[0]) if len(value) == _PAIR and value[0] in names else None
 
@@ -143,14 +146,14 @@ def _preferred(fitting: list[int], union: UnionType) -> int:
 
 
 def _comes_back_changed(value: Value, branch: Type) -> bool:
-    """Whether a number or text becomes a date, time or UUID, or microseconds are lost."""
+    """Whether the value would change: a number or text becomes a date, time or UUID, or microseconds are lost."""
     if not isinstance(branch, Primitive) or branch.logical is None:
         return False
     return isinstance(value, int | str) or (branch.logical.name.endswith("millis") and value.microsecond % 1000 > 0)
 
 
 def _grabs(branch: Type, value: Value) -> bool:
-    """Whether other writers of Avro would take a value for this branch, which it does not fit."""
+    """Whether other Avro writers would choose this branch, although the value does not fit."""
     if isinstance(branch, ArrayType):
         return isinstance(value, bytes)
     if not isinstance(branch, Primitive) or branch.logical is None:

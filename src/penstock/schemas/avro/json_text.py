@@ -1,4 +1,4 @@
-"""A schema's JSON text, whose mistakes are shown with the line they stand in."""
+"""Parser of a schema's JSON text, with syntax errors that show the line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SHOWN_COLUMNS = 100
 
 
 def load_json(text: str, source: str = "") -> object:
-    """The text as JSON; an error shows the line, the column and the offending line."""
+    """Parse the text as JSON. Errors contain the line, the column and the text of the line."""
     try:
         node: object = json.loads(text)
     except json.JSONDecodeError as error:

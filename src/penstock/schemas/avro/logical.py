@@ -1,4 +1,4 @@
-"""Avro's logical types: which Python values they stand for, and which of those fit."""
+"""Avro's logical types: their Python values, and checks of values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 from uuid import UUID
 
 _MAX_PRECISION = 4_000
-"""A decimal of more digits is read as the bytes it is: Python itself refuses to print integers of more than 4,300."""
+"""Limit of a decimal's digits. Larger decimals are read as bytes: Python does not print integers of more than 4,300
+digits."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAY = dt.timedelta(days=1)
@@ -21,7 +22,7 @@ _FIRST = dt.datetime.min.replace(tzinfo=dt.UTC)
 
 @dataclass(frozen=True)
 class Logical:
-    """A logical type; precision and scale are a decimal's."""
+    """Logical type. Precision and scale are set for decimals."""
 
     name: str
     precision: int = 0
@@ -29,7 +30,7 @@ class Logical:
 
 
 def logical_of(base: str, node: Mapping[str, object], size: int = 0) -> Logical | None:
-    """The logical type of a schema node; one that is unknown or invalid is ignored, as Avro's specification asks."""
+    """Return the logical type of a schema node. Ignore unknown or invalid ones, as Avro's specification requires."""
     name = node.get("logicalType")
     if not isinstance(name, str) or (base, name) not in _BASES:
         return None
@@ -42,7 +43,7 @@ def logical_of(base: str, node: Mapping[str, object], size: int = 0) -> Logical 
 
 
 def logical_misfit(value: Any, logical: Logical) -> str | None:  # noqa: ANN401 - any value may be given
-    """What is wrong with a value for a logical type, as the rest of a sentence that begins with the value."""
+    """Return what is wrong with a value for a logical type: the rest of a sentence that begins with the value."""
     if logical.name == "decimal":
         return _decimal_misfit(value, logical)
     if isinstance(value, int) and not isinstance(value, bool) and logical.name in _NUMBERS:
@@ -89,7 +90,7 @@ def _decimal_misfit(value: object, logical: Logical) -> str | None:
         return "is not a Decimal"
     if not value.is_finite():
         return "is not a finite number"
-    # `adjusted` is the exponent of the first digit: an exponent of millions is refused before anything grows with it.
+    # `adjusted` is the exponent of the first digit. Reject an exponent of millions before computing with it.
     if value.adjusted() + logical.scale >= logical.precision:
         return f"has more than {logical.precision} digits"
     exponent = value.as_tuple().exponent

@@ -1,12 +1,12 @@
-"""Why a value does not fit its type: the field, the value, and what was expected.
+"""Explanation why a value does not fit its type: the field, the value, and the expected type.
 
-`fits` is the definition of what fits. It is complete and slow; `compiled` is quick about what surely fits.
+`fits` defines which values fit. It is complete but slow; `compiled` quickly accepts the values that certainly fit.
 
-- Nothing is written that would read back as something else: no boolean or float for an int, no number that a
-  double cannot hold exactly, no text for a number or an array, no datetime for a date.
-- An int may stand for a double that is exact, and for the number beneath a date, time or timestamp.
+- No value is written that would be read back as something else: no boolean or float for an int, no number that a double
+  cannot represent exactly, no text for a number or an array, no datetime for a date.
+- An int is accepted for a double if exact, and as the underlying number of a date, time or timestamp.
 - A float is rounded to 32 bits, a timestamp or time to the milliseconds of its type.
-- In a union the branch must be clear. A tuple `(name, value)` names the branch.
+- In a union, the branch must be unambiguous. A tuple `(name, value)` names the branch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Value = Any
 
 
 class Misfit(NamedTuple):
-    """One value that does not fit: where it stands, and what is wrong with it."""
+    """Value that does not fit: its path, and what is wrong."""
 
     path: str
     message: str
@@ -35,13 +35,13 @@ class Misfit(NamedTuple):
 
 
 def first_misfit(value: Value, avro_type: Type, path: str = "") -> Misfit | None:
-    """Return the first value in a record that does not fit its type, or None; `path` is where the record stands."""
+    """Return the first value in a record that does not fit its type, or None. `path` is the record's path."""
     size = count_values(value)
     return too_deep(path) if size is None else find_misfit(value, avro_type, Fits(size), path)
 
 
 def find_misfit(value: Value, avro_type: Type, checked: Fits, path: str = "") -> Misfit | None:
-    """As `first_misfit`, with what is known already about the values of this record."""
+    """Like `first_misfit`, but reuse earlier checks of values in this record."""
     try:
         return None if checked.fits(value, avro_type) else _Explanation(checked).of(value, avro_type, path)
     except RecursionError:
@@ -54,7 +54,7 @@ def too_deep(path: str = "") -> Misfit:
 
 
 class _Explanation:
-    """Follows the first value that does not fit, from the record down to the value that is to blame."""
+    """Follows the first value that does not fit, from the record down to the cause."""
 
     def __init__(self, checked: Fits) -> None:
         self._checked = checked
@@ -128,7 +128,7 @@ class _Explanation:
         return Misfit(path, f"{shown(value)} names no branch of the union", hint)
 
     def _no_branch(self, value: Value, union: UnionType, path: str) -> Misfit:
-        """Explain by the branch that was most likely meant: the only one, or the record that looks most alike."""
+        """Explain with the most likely branch: the only one, or the record with the most fields in common."""
         others = [branch for branch in union.branches if type_name(branch) != "null"]
         likely = others[0] if len(others) == 1 else _likely_branch(value, union)
         if not likely:

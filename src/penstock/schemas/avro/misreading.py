@@ -1,4 +1,4 @@
-"""Why one schema cannot read records of another: Avro's rules of schema resolution, each reason with its place."""
+"""Reasons why a schema cannot read records of a different schema, by Avro's rules of schema resolution."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PROMOTIONS = {
 
 
 class Kind(Enum):
-    """The six reasons; their names are those of Avro and of Confluent's registry."""
+    """The six reasons, with the names used by Avro and Confluent's registry."""
 
     NAME_MISMATCH = "NAME_MISMATCH"
     FIXED_SIZE_MISMATCH = "FIXED_SIZE_MISMATCH"
@@ -41,23 +41,23 @@ class Kind(Enum):
 
 
 class Place(NamedTuple):
-    """A place in the reader's schema: as a pointer (`/fields/1/type`) and as people name it (`items[].price`)."""
+    """Position in the reader's schema: as a pointer (`/fields/1/type`) and in readable form (`items[].price`)."""
 
     pointer: str = ""
     field: str = ""
 
     def of_field(self, index: int, name: str) -> Place:
-        """The place of a record's field."""
+        """Return the position of a record's field."""
         return Place(f"{self.pointer}/fields/{index}", f"{self.field}.{name}" if self.field else name)
 
     def inside(self, part: str, suffix: str = "") -> Place:
-        """A place directly below, such as an array's items."""
+        """Return a position directly below, such as an array's items."""
         return Place(f"{self.pointer}/{part}", self.field + suffix)
 
 
 @dataclass(frozen=True)
 class Misreading:
-    """One reason, at one place; the message calls the two schemas by the names they were given."""
+    """One reason at one position. The message uses the names in `Roles`."""
 
     kind: Kind
     place: Place
@@ -66,20 +66,20 @@ class Misreading:
 
 @dataclass(frozen=True)
 class Roles:
-    """What the two schemas are called in messages."""
+    """Names of the two schemas in messages."""
 
     reader: str = "reader's"
     writer: str = "writer's"
 
 
 def misreadings(reader: Type, writer: Type, roles: Roles | None = None) -> list[Misreading]:
-    """Every reason why records of the writer's schema cannot be read with the reader's."""
+    """Return every reason why the reader's schema cannot read records of the writer's schema."""
     found = _Comparison(roles or Roles()).of(reader, writer, Place())
     return list(dict.fromkeys(found))
 
 
 class _Comparison:
-    """Compares types pairwise; a pair that is being compared already is taken to agree, so recursion ends."""
+    """Compares types pairwise. A pair under comparison counts as compatible, so that recursion ends."""
 
     def __init__(self, roles: Roles) -> None:
         self._reader, self._writer = roles.reader, roles.writer
@@ -89,7 +89,7 @@ class _Comparison:
         pair = (reader, writer)
         if pair not in self._known:
             self._known[pair] = []
-            # Once each: a type that is used twice has its reasons twice, and they would double with every level.
+            # Remove duplicates: a type used twice reports its reasons twice, and they would double with every level.
             self._known[pair] = list(dict.fromkeys(self._compared(reader, writer, place)))
         return self._known[pair]
 
@@ -169,14 +169,14 @@ class _Comparison:
 
 
 def is_promoted(reader: Type, writer: Type) -> bool:
-    """Whether a primitive type reads another one, or itself."""
+    """Whether a primitive type reads itself or a promotable type."""
     if not isinstance(reader, Primitive) or not isinstance(writer, Primitive):
         return False
     return reader.name == writer.name or writer.name in _PROMOTIONS.get(reader.name, ())
 
 
 def is_meant(branch: Type, writer: Type) -> bool:
-    """Whether a union's branch is the one that should have read the writer's type."""
+    """Whether a union's branch was intended to read the writer's type."""
     if isinstance(branch, NamedType) and isinstance(writer, NamedType):
         return type(branch) is type(writer) and _is_same_name(branch, writer)
     return isinstance(branch, ArrayType | MapType) and type(branch) is type(writer)

@@ -1,6 +1,6 @@
-"""An Avro schema as a graph of small objects; a recursive type holds itself.
+"""Model of an Avro schema: a graph of small objects, with cycles for recursive types.
 
-Objects are compared by identity: two types that look alike at different places are different types.
+Objects are compared by identity. Two equal definitions at different positions are different types.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock.schemas.avro.logical import Logical
 
 
 class Missing(Enum):
-    """The default of a field that has none (`None` is a default like any other)."""
+    """Default of a field without default. `None` is a valid default."""
 
     MISSING = "missing"
 
@@ -37,7 +37,7 @@ class Primitive:
 
 @dataclass(frozen=True, eq=False)
 class FixedType:
-    """A given number of bytes, under a name."""
+    """Named type with a fixed number of bytes."""
 
     name: str
     size: int
@@ -47,7 +47,7 @@ class FixedType:
 
 @dataclass(frozen=True, eq=False)
 class EnumType:
-    """One of a list of symbols, under a name; a reader takes `default` for symbols it does not know."""
+    """Named list of symbols. A reader replaces unknown symbols by `default`."""
 
     name: str
     symbols: tuple[str, ...]
@@ -57,28 +57,28 @@ class EnumType:
 
 @dataclass(frozen=True, eq=False)
 class ArrayType:
-    """Many values of one type."""
+    """List of values of one type."""
 
     items: Type
 
 
 @dataclass(frozen=True, eq=False)
 class MapType:
-    """Values of one type by string keys."""
+    """Values of one type, keyed by strings."""
 
     values: Type
 
 
 @dataclass(frozen=True, eq=False)
 class UnionType:
-    """A value of one of several types."""
+    """Value of one of several types."""
 
     branches: tuple[Type, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """A field of a record; `default` is as the schema's JSON has it."""
+    """Field of a record. `default` is the value in the schema's JSON."""
 
     name: str
     type: Type
@@ -87,13 +87,13 @@ class Field:
 
     @property
     def has_default(self) -> bool:
-        """Whether the field may be left out."""
+        """Whether the field may be missing."""
         return self.default is not MISSING
 
 
 @dataclass(frozen=True, eq=False)
 class RecordType:
-    """Named fields in an order; they are added while the record is parsed, since they may hold the record itself."""
+    """Ordered, named fields. Fields are added during parsing, because a record may contain itself."""
 
     name: str
     aliases: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ Type = Primitive | NamedType | ArrayType | MapType | UnionType
 
 
 def type_name(avro_type: Type) -> str:
-    """What a type is called in messages and union hints: `string`, `array`, or its full name."""
+    """Return a type's name for messages and union hints: `string`, `array`, or the full name."""
     match avro_type:
         case ArrayType():
             return "array"
@@ -118,7 +118,7 @@ def type_name(avro_type: Type) -> str:
 
 
 def children(avro_type: Type) -> Iterator[Type]:
-    """The types directly inside a type."""
+    """Yield the types directly inside a type."""
     match avro_type:
         case RecordType():
             yield from (item.type for item in avro_type.fields)
@@ -131,7 +131,7 @@ def children(avro_type: Type) -> Iterator[Type]:
 
 
 def is_recursive(root: Type) -> bool:
-    """Whether a value of this type may hold another value of the same type, and so on without end."""
+    """Whether a value of this type may contain values of the type itself, to any depth."""
     done: set[Type] = set()
     outer: set[Type] = set()
 
@@ -148,7 +148,7 @@ def is_recursive(root: Type) -> bool:
 
 
 def every_type(root: Type) -> Iterator[Type]:
-    """The type and all types inside it, each once."""
+    """Yield the type and all types inside, each once."""
     seen: set[Type] = set()
     waiting = [root]
     while waiting:

@@ -1,4 +1,4 @@
-"""From a schema's JSON to the model, with every problem named by its place (`fields[2].type`)."""
+"""Parser of a schema's JSON, with the position of every problem (`fields[2].type`)."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Node = Any
 
 
 class ParsedSchema(NamedTuple):
-    """A schema's root type, every named type it may use by full name, and the defaults that do not fit their field.
+    """Parsed schema: root type, named types by full name, and problems of defaults that do not fit their fields.
 
-    Registries have taken wrong defaults, and messages must be readable all the same, so those are left out.
+    Invalid defaults are ignored, because registries have accepted them and their messages must stay readable.
     """
 
     root: Type
@@ -50,7 +50,7 @@ class ParsedSchema(NamedTuple):
 
 
 class _Scope(NamedTuple):
-    """Where the parser is: the place in the schema, the enclosing namespace, and how deep."""
+    """Position of the parser: path in the schema, enclosing namespace, and depth."""
 
     place: str = ""
     namespace: str = ""
@@ -62,7 +62,10 @@ class _Scope(NamedTuple):
 
 
 def parse_schema(text: str, known: Mapping[str, NamedType] | None = None, source: str = "") -> ParsedSchema:
-    """Parse a schema that may use the `known` named types; a SchemaSyntaxError lists all that is wrong but defaults."""
+    """Parse a schema that may use the `known` types.
+
+    Raise a SchemaSyntaxError with all problems, except invalid defaults.
+    """
     parser = _Parser(known or {})
     try:
         root = parser.type_of(load_json(text, source), _Scope())
@@ -75,17 +78,17 @@ def parse_schema(text: str, known: Mapping[str, NamedType] | None = None, source
 
 
 def syntax_error(problems: list[Problem], source: str = "") -> SchemaSyntaxError:
-    """One error for all problems of a schema."""
+    """Return one error for all problems of a schema."""
     prefix = f"{source}: " if source else ""
     return SchemaSyntaxError("\n".join(prefix + str(problem) for problem in problems), problems=problems)
 
 
 class _TooManyProblems(Exception):
-    """So many that nobody would read more of them, and a name that is meant is searched for each."""
+    """Limit of problems, because nobody reads more and each problem searches for a similar name."""
 
 
 class _Parser:
-    """Builds types and collects problems; a wrong node becomes `_WRONG`, so that one run finds them all."""
+    """Builds types and collects problems. An invalid node becomes `_WRONG`, so that one run finds all problems."""
 
     def __init__(self, known: Mapping[str, NamedType]) -> None:
         self.names: dict[str, NamedType] = dict(known)
@@ -163,7 +166,7 @@ class _Parser:
         return record
 
     def check_sizes(self) -> None:
-        """Refuse records that stand for thousands of values which take no bytes in a message."""
+        """Reject records that contain thousands of values without any bytes in a message."""
         record = largest_least(self._records)
         if record is not None:
             message = f"the record {record.name} holds thousands of values without bytes of their own"
@@ -187,7 +190,7 @@ class _Parser:
             self._with_default.append((record, len(record.fields) - 1, scope.at("default")))
 
     def leave_out_wrong_defaults(self) -> list[Problem]:
-        """Look at the defaults, now that every type is complete."""
+        """Check the defaults, after all types are complete."""
         wrong: list[Problem] = []
         allowance = Allowance()
         for record, index, scope in self._with_default:
@@ -226,7 +229,7 @@ class _Parser:
         return self._define(fixed, scope)
 
     def _name(self, node: dict[str, Node], scope: _Scope) -> tuple[str, _Scope]:
-        """The full name of a named type, and the scope with the namespace that its parts are in."""
+        """Return the full name of a named type, and the scope with the namespace for its parts."""
         name, namespace = node.get("name"), node.get("namespace", scope.namespace)
         if not isinstance(name, str) or not name:
             self._wrong(scope, f"the {node['type']} has no name")

@@ -1,4 +1,4 @@
-"""The parts that generated writers are made of: numbers, text, arrays and maps in Avro's binary form."""
+"""Building blocks of generated writers: numbers, text, arrays and maps in Avro's binary encoding."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ encode = str.encode
 
 
 class Unsure(ValueError):
-    """The generated code does not know this kind of value; a closer look decides."""
+    """The generated code does not support this kind of value. A complete check decides."""
 
 
 class Varints(dict[int, bytes]):
-    """Avro's form of whole numbers: zig-zag, seven bits in each byte; small ones are kept ready."""
+    """Avro's encoding of integers: zig-zag, seven bits per byte. Small integers are precomputed."""
 
     def __missing__(self, number: int) -> bytes:
-        """Make the form of a number that is not kept; Unsure if it has more than 64 bits."""
+        """Encode a number that is not precomputed. Raise Unsure if it has more than 64 bits."""
         if number not in LONG_RANGE:
             raise Unsure
         rest = (number << 1) ^ (number >> 63)
@@ -41,7 +41,7 @@ varint.update((number, varint[number]) for number in range(-1024, 8192))
 
 
 def array_of(write_item: Write) -> Write:
-    """A writer of lists."""
+    """Return a writer of lists."""
 
     def write(items: list[Any]) -> bytes:
         if type(items) is not list:
@@ -52,7 +52,7 @@ def array_of(write_item: Write) -> Write:
 
 
 def map_of(write_item: Write) -> Write:
-    """A writer of dicts with text as keys."""
+    """Return a writer of dicts with text keys."""
 
     def write(items: dict[str, Any]) -> bytes:
         if type(items) is not dict:
@@ -69,7 +69,7 @@ def _text(text: str) -> bytes:
 
 
 def filler(names: frozenset[str], defaults: dict[str, object]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A function that adds the fields that were left out; Unsure if there are fields that do not belong."""
+    """Return a function that adds missing fields. The function raises Unsure for unknown fields."""
 
     def fill(record: dict[str, Any]) -> dict[str, Any]:
         if not names.issuperset(record):

@@ -1,4 +1,4 @@
-"""A value written by fastavro, with the branches of unions named, which fastavro would look for in exponential time."""
+"""Writing with fastavro, with the branches of unions named: fastavro's own search takes exponential time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Value = Any
 
 
 def write_plainly(value: object, root: Type) -> bytes:
-    """Write a value; fastavro's own errors are `WRITE_FAILURES`."""
+    """Write a value. `WRITE_FAILURES` are fastavro's own errors."""
     stream = BytesIO()
     fastavro.schemaless_writer(stream, prepare(root).node, value, strict_allow_default=True)
     return stream.getvalue()
 
 
 def with_branches(value: Value, avro_type: Type, checked: Fits) -> Value:
-    """Return a value that fits with `(name, value)` for each value of a union."""
+    """Return the value, with each union value as `(name, value)`. The value must fit."""
     match avro_type:
         case UnionType(branches):
             return _in_union(value, avro_type, branches, checked)

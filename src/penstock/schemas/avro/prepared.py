@@ -1,4 +1,4 @@
-"""A schema as fastavro wants it: self-contained, parsed, and with its defaults as values."""
+"""Schemas prepared for fastavro: self-contained, parsed, and with converted defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.schemas.avro.model import RecordType, Type, every_type
 
 
 class Prepared(NamedTuple):
-    """What fastavro's functions take: the schema, and the named types in it."""
+    """Arguments of fastavro's functions: the schema and its named types."""
 
     node: Any
     named: dict[str, Any]
@@ -22,7 +22,7 @@ class Prepared(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def prepare(root: Type) -> Prepared:
-    """Prepare a schema for fastavro, once for each schema."""
+    """Prepare a schema for fastavro. Cached per schema."""
     named: dict[str, Any] = {}
     node = fastavro.parse_schema(to_json(root), named)
     for avro_type in every_type(root):
@@ -47,7 +47,7 @@ def _use_own_decimals(nodes: list[Any]) -> None:
 
 
 def _set_defaults(nodes: list[dict[str, Any]], record: RecordType) -> None:
-    # fastavro writes and returns a default as it stands in the schema: text for bytes, a number for a timestamp.
+    # fastavro writes and returns a default as in the schema's JSON: text for bytes, a number for a timestamp.
     for node, field in zip(nodes, record.fields, strict=True):
         if field.has_default:
             node["default"] = default_value(field)

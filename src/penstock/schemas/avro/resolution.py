@@ -1,10 +1,11 @@
-"""Reading with another schema than the one that wrote, by Avro's rules of schema resolution.
+"""Reading with a different schema than the writer's, by Avro's rules of schema resolution.
 
-Each pair of types becomes one function that takes a value from a stream. What did not change is read by fastavro.
+Each pair of types becomes one function that reads a value from a stream. Unchanged types are read by fastavro.
 
-- A union's branch is the one of the same type, else the first that the type is promoted to, float and double last.
-- The value has the logical type of the reader. A decimal or moment keeps its meaning if both have such a type;
-  otherwise the number or the bytes beneath are read as the reader's type, as Avro asks.
+- In a union, a branch of the writer's type is chosen, else the first branch the type is promoted to, float and double
+  last.
+- The value has the logical type of the reader. Decimals and timestamps keep their meaning if both types are of that
+  kind; otherwise the underlying number or bytes are read as the reader's type, as Avro requires.
 """
 
 from __future__ import annotations
@@ -39,20 +40,21 @@ from penstock.schemas.avro.prepared import prepare
 
 Read = Callable[[BytesIO], Any]
 _Target = tuple[str | None, Read]
-"""The reader's field that takes what was written, if there is one, and how it is read."""
+"""Field of the reader for a written field, if any, and its read function."""
 
 
 def plain_reader(writer: Type) -> Read:
-    """A function that takes a value from a stream as it was written."""
+    """Return a function that reads a value from a stream as written."""
     prepared = prepare(writer)
     node, named = prepared.node, {"writer": prepared.named, "reader": {}}
     return lambda stream: read_data(stream, node, named, None, READ_OPTIONS)
 
 
 def resolving_reader(reader: Type, writer: Type) -> Read:
-    """A function that takes a value of the writer's type from a stream, in the form of the reader's type.
+    """Return a function that reads a value of the writer's type in the form of the reader's type.
 
-    It raises SchemaResolutionError for what the reader cannot hold, and one of `READ_FAILURES` for wrong bytes.
+    The function raises SchemaResolutionError for values that the reader cannot represent, and one of `READ_FAILURES`
+    for invalid bytes.
     """
     return _Resolver().of(reader, writer)
 
@@ -62,7 +64,7 @@ _read_string = plain_reader(Primitive("string"))
 
 
 class _Resolver:
-    """Makes one function for each pair of types; a pair that is being made is called through its place."""
+    """Creates one function per pair of types. Recursive pairs are called through a placeholder."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Type, Type], Read] = {}
@@ -76,7 +78,7 @@ class _Resolver:
         return self._known[pair]
 
     def _later(self, pair: tuple[Type, Type]) -> Read:
-        """A stand-in for types that hold themselves, while the function of the pair is being made."""
+        """Return a placeholder for recursive types, used while the function of the pair is being created."""
 
         def read(stream: BytesIO) -> object:
             return self._known[pair](stream)
@@ -131,7 +133,7 @@ def _fields(steps: list[list[_Target]], defaults: dict[str, object]) -> Read:
         for targets in steps:
             start = stream.tell()
             for name, read_field in targets:
-                stream.seek(start)  # two fields may be read from one, which had both names
+                stream.seek(start)  # two fields may read one written field, whose name and alias they use
                 record[name] = read_field(stream)
         record.pop(None, None)
         record.update(copy.deepcopy(defaults) if is_shared else defaults)
@@ -151,7 +153,7 @@ def _written_union(branches: list[Read]) -> Read:
 
 
 def _branch_for(reader: UnionType, writer: Type) -> Type | None:
-    """The branch that reads the writer's type."""
+    """Return the branch that reads the writer's type."""
     same = [branch for branch in reader.branches if _is_same(branch, writer)]
     similar = [branch for branch in reader.branches if is_meant(branch, writer)]
     promoted = [branch for branch in reader.branches if is_promoted(branch, writer)]

@@ -1,4 +1,4 @@
-"""Why a value does not fit a primitive, an enum or a fixed, as the rest of a sentence that begins with the value."""
+"""Checks of primitives, enums and fixed values. Messages continue a sentence that begins with the value."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How large the values of a type are at least, found without writing out what its names stand for.
+"""Minimum sizes of a type's values, computed without expanding named types.
 
-Records that hold a type of the same name twice double with each level, so a few hundred bytes of schema may stand for
-more values than fit into memory.
+A record that contains a named type twice doubles the number of values at each level. A schema of a few hundred bytes
+may stand for more values than fit into memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WIDTHS = {"null": 0, "float": 4, "double": 8}
 
 
 class Least(NamedTuple):
-    """The fewest values that a value of some type consists of, and the fewest bytes it is written in."""
+    """Minimum number of values in a value of some type, and their minimum size in bytes."""
 
     values: int
     size: int
@@ -31,18 +31,18 @@ class Least(NamedTuple):
 
 
 def least(root: Type) -> Least:
-    """The least size of a type's values; a record that holds itself in every value counts as one value."""
+    """Return the minimum size of a type's values. A record that always contains itself counts as one value."""
     return _sizer()(root)
 
 
 def largest_least(types: list[RecordType]) -> RecordType | None:
-    """The first of the records whose values may be huge in a short message, if there is one."""
+    """Return the first record whose values may be huge in a short message, or None."""
     size = _sizer()
     return next((record for record in types if not size(record).is_reasonable), None)
 
 
 def require_columns(root: RecordType) -> None:
-    """Refuse a schema that cannot be the columns of a table, which have no names for types that are used again."""
+    """Reject a schema with too many table columns. Tables expand named types at every use."""
     if _written_out(root) > _MAX_COLUMNS:
         raise SchemaError(
             f"the schema {root.name} has more than {_MAX_COLUMNS:,} fields once its names are written out",
@@ -51,7 +51,7 @@ def require_columns(root: RecordType) -> None:
 
 
 def _written_out(root: Type) -> int:
-    """The number of types in a schema once every name is replaced by what it stands for; recursion counts once."""
+    """Return the number of types in a schema with all names expanded. Recursion counts once."""
     known: dict[Type, int] = {}
 
     def count(avro_type: Type) -> int:

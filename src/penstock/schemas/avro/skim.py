@@ -1,8 +1,8 @@
-"""A walk over the bytes of a datum that makes no values: it finds the first place that cannot be right.
+"""Validation of an encoded value without decoding: finds the first invalid position.
 
-fastavro trusts lengths and counts. It reads a negative length as "all there is", fills an array of nulls as long
-as the message says, and follows a recursive type until the process dies. So `skim` goes first where a schema
-allows that (`needs_skim`), and it is what finds the place and the reason when fastavro fails.
+fastavro trusts lengths and counts. It reads a negative length as "all there is", fills an array of nulls as long as the
+message says, and follows a recursive type until the process crashes. `skim` therefore runs first for schemas that allow
+such messages (`needs_skim`), and finds the position and the reason after fastavro has failed.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ _MAX_EMPTY_ITEMS = 100_000
 
 
 class Unreadable(Exception):
-    """The bytes are not what the type says: where in the record, where in the message, and why."""
+    """The bytes do not match the type. Contains the path in the record, the position in the message and the reason."""
 
     def __init__(self, path: str, position: int, reason: str) -> None:
         super().__init__(f"{path or 'the record'} at byte {position}: {reason}")
 
 
 def needs_skim(root: Type) -> bool:
-    """Whether a few bytes of this schema could make fastavro take all memory or overflow the stack."""
+    """Whether a short message of this schema could make fastavro exhaust the memory or overflow the stack."""
     arrays = (avro_type for avro_type in every_type(root) if isinstance(avro_type, ArrayType))
     return is_recursive(root) or any(_reads_past_the_end(array.items) for array in arrays)
 
 
 def _reads_past_the_end(root: Type) -> bool:
-    """Whether fastavro reads such a value from no bytes at all, without an error."""
+    """Whether fastavro reads a value of this type from no bytes at all, without an error."""
     records = (avro_type for avro_type in every_type(root) if isinstance(avro_type, RecordType))
     leaves = [root, *(field.type for record in records for field in record.fields)]
     return all(isinstance(leaf, FixedType | RecordType) or type_name(leaf) == "null" for leaf in leaves)
 
 
 def skim(data: bytes, start: int, root: Type) -> None:
-    """Walk over the one datum that begins at `start` and must end with the message; Unreadable says where not."""
+    """Validate the one value from `start` to the end of the message. Raise Unreadable at the first invalid position."""
     walk = _Walk(data, start)
     try:
         walk.over(root, "", 0)
@@ -63,7 +63,7 @@ def skim(data: bytes, start: int, root: Type) -> None:
 
 
 class _Walk:
-    """A position in the message that moves over one value after the other."""
+    """Position in the message that advances over one value after the other."""
 
     def __init__(self, data: bytes, position: int) -> None:
         self.position = position
@@ -172,7 +172,7 @@ class _Walk:
                 index += 1
 
     def _empty_items(self, path: str, values: int) -> None:
-        """Items without bytes need no walk, but fastavro makes values of each."""
+        """Count items without bytes. They need no validation, but fastavro creates values for each."""
         while count := self._count(path):
             self._empty += count * values
             if self._empty > _MAX_EMPTY_ITEMS:

@@ -1,4 +1,4 @@
-"""How messages about schemas and records show values and names."""
+"""Formatting of values and names in messages about schemas and records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_BITS = 10_000
 
 
 def shown(value: object) -> str:
-    """A value as messages show it, cut when long; a huge value takes no longer than a short one."""
+    """Return a value as text, shortened if long. Huge values take no longer than short ones."""
     text = _text(value, _SHOWN_LEVELS)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -39,6 +39,6 @@ def _text(value: object, levels: int) -> str:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """`; did you mean x?` if one of the known names looks like this one."""
+    """Return `; did you mean x?` if a known name is similar, else an empty text."""
     suggestion = did_you_mean(name, known, "")
     return f"; {suggestion}" if suggestion else ""

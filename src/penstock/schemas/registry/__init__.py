@@ -1,4 +1,4 @@
-"""Registry clients: Confluent's API, the kind that only serves schemas by id, and one in memory."""
+"""Registry clients: Confluent's API, registries that only serve schemas by id, and a registry in memory."""
 
 from penstock.schemas.registry.connect import connect_registry
 from penstock.schemas.registry.memory import MemoryRegistry

@@ -1,4 +1,4 @@
-"""What people, not producers and consumers, ask of a registry with Confluent's API."""
+"""Administration of a registry with Confluent's API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PERMANENT = {"permanent": "true"}
 
 
 class RegistryAdmin:
-    """Lists, checks and deletes; `schemas` is the client that producers use, on the same connection."""
+    """Lists, checks and deletes schemas. `schemas` is the producers' client, on a shared connection."""
 
     def __init__(self, settings: Settings) -> None:
         if settings.registry_api != "confluent":
@@ -31,12 +31,12 @@ class RegistryAdmin:
         self.schemas = ConfluentRegistry(self._http)
 
     def subjects(self) -> list[str]:
-        """The names of all subjects, sorted."""
+        """Return the names of all subjects, sorted."""
         answer = self._http.request("GET", "/subjects")
         return sorted(map(str, _listed(answer, "the subjects")))
 
     def versions(self, subject: str) -> list[int]:
-        """The numbers of a subject's versions, the oldest first; none for a subject that is not there."""
+        """Return a subject's version numbers, oldest first; empty if the subject does not exist."""
         answer = self._http.request("GET", f"{subject_path(subject)}/versions")
         try:
             return sorted(int(version) for version in _listed(answer, f"the versions of {subject}"))
@@ -44,11 +44,11 @@ class RegistryAdmin:
             return []
 
     def history(self, subject: str) -> list[RegisteredSchema]:
-        """Every version of a subject, the oldest first."""
+        """Return every version of a subject, oldest first."""
         return [self.schemas.by_version(subject, version) for version in self.versions(subject)]
 
     def compatibility(self, subject: str) -> Compatibility:
-        """The rule that holds for a subject: its own, or else the registry's."""
+        """Return the compatibility rule of a subject: its own, or else the registry's default."""
         path = f"/config/{quote(subject, safe='')}"
         answer = self._http.request("GET", path, params={"defaultToGlobal": "true"})
         if answer.status == 404:  # noqa: PLR2004 - registries that ignore the parameter say so for a subject without its own
@@ -58,12 +58,12 @@ class RegistryAdmin:
             return Compatibility(found["compatibilityLevel"])
 
     def set_compatibility(self, subject: str, level: Compatibility) -> None:
-        """Give a subject a rule of its own."""
+        """Set a subject's own compatibility rule."""
         path = f"/config/{quote(subject, safe='')}"
         json_of(self._http.request("PUT", path, json={"compatibility": level.value}), f"the compatibility of {subject}")
 
     def accepts(self, subject: str, schema: Schema) -> bool:
-        """The registry's own verdict: whether it would take the schema as the subject's next version."""
+        """Return whether the registry would accept the schema as the subject's next version."""
         path = f"/compatibility{subject_path(subject)}/versions"
         answer = self._http.request("POST", path, json=schema_body(schema))
         if answer.status == 404:  # noqa: PLR2004 - Karapace compares with one version at a time
@@ -74,7 +74,10 @@ class RegistryAdmin:
         return bool(found["is_compatible"])
 
     def delete(self, subject: str, *, permanent: bool = False) -> list[int]:
-        """Delete every version of a subject, and say which; ids in messages still resolve unless it is permanent."""
+        """Delete all versions of a subject and return their numbers.
+
+        Ids in messages still resolve, unless the deletion is permanent.
+        """
         deleted = self._delete(subject_path(subject), f"deleting {subject}", permanent=permanent)
         return [int(version) for version in deleted] if isinstance(deleted, list) else []
 
@@ -84,7 +87,7 @@ class RegistryAdmin:
         self._delete(path, f"deleting version {version} of {subject}", permanent=permanent)
 
     def references(self, named: Sequence[str]) -> list[Reference]:
-        """References written as `name=subject:version`, each with its schema."""
+        """Parse references written as `name=subject:version`, and fetch their schemas."""
         return [self._reference(text) for text in named]
 
     def _reference(self, text: str) -> Reference:

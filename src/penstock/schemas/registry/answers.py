@@ -1,4 +1,4 @@
-"""What a registry's answer means: its JSON, or the error it stands for."""
+"""Interpretation of a registry's answers as JSON or errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOGIN = "set PENSTOCK_REGISTRY_USER and PENSTOCK_REGISTRY_PASSWORD, or PENSTOCK
 
 
 def json_of(answer: Answer, tried: str) -> Any:  # noqa: ANN401 - the caller knows the shape it asked for
-    """The JSON of a successful answer; `tried` says what was asked for."""
+    """Return the JSON of a successful answer. `tried` describes the request in errors."""
     if answer.status not in _OK:
         raise refusal(answer, tried)
     try:
@@ -31,7 +31,7 @@ def json_of(answer: Answer, tried: str) -> Any:  # noqa: ANN401 - the caller kno
 
 @contextmanager
 def shaped(answer: Answer) -> Iterator[None]:
-    """Inside, a missing key or a wrong type in the answer's JSON means that no registry gave it."""
+    """Treat a missing key or a wrong type in the answer's JSON as a server that is not a registry."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -39,7 +39,7 @@ def shaped(answer: Answer) -> Iterator[None]:
 
 
 def refusal(answer: Answer, tried: str) -> PenstockError:
-    """The error that an unsuccessful answer stands for."""
+    """Return the error for an unsuccessful answer."""
     if answer.status in _AUTHENTICATION:
         return RegistryRefused(f"{tried}: {answer.url} does not let us in (HTTP {answer.status})", hint=_LOGIN)
     code, message = _error_body(answer)
@@ -58,7 +58,7 @@ def refusal(answer: Answer, tried: str) -> PenstockError:
 
 
 def not_a_registry(answer: Answer) -> RegistryRefused:
-    """The error for an answer that no registry gives."""
+    """Return the error for an answer that does not come from a registry."""
     kind = answer.content_type or "no content type"
     return RegistryRefused(
         f"{answer.url} does not answer as a schema registry: HTTP {answer.status}, {kind}", hint=_NOT_A_REGISTRY

@@ -1,4 +1,4 @@
-"""The kind of registry that serves schemas by id only: `GET <base>/schemas/id=<id>` gives the bare text."""
+"""Client of registries that only serve schemas by id: `GET <base>/schemas/id=<id>` returns the bare text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOT_FOUND = 404
 
 
 def fetch_by_id(http: RegistryHttp, schema_id: SchemaId) -> Schema:
-    """The schema of a fingerprint or a number, from `/schemas/id=`."""
+    """Return the schema of a fingerprint or number, from `/schemas/id=`."""
     answer = http.request("GET", f"/schemas/id={schema_id}")
     if answer.status == _NOT_FOUND:
         raise SchemaNotFound(f"there is no schema with the id {schema_id} at {answer.url}")
@@ -27,24 +27,24 @@ def fetch_by_id(http: RegistryHttp, schema_id: SchemaId) -> Schema:
 
 
 class ByIdRegistry:
-    """Reads schemas by id; it has no subjects, and takes no new schemas."""
+    """Reads schemas by id. Has no subjects, and cannot register schemas."""
 
     def __init__(self, http: RegistryHttp) -> None:
         self._http = http
         self._by_id: dict[SchemaId, Schema] = {}
 
     def by_id(self, schema_id: SchemaId) -> Schema:
-        """The schema of a fingerprint or a number."""
+        """Return the schema of a fingerprint or number. Schemas are cached."""
         if schema_id not in self._by_id:
             self._by_id[schema_id] = fetch_by_id(self._http, schema_id)
         return self._by_id[schema_id]
 
     def by_version(self, subject: str, version: Version) -> RegisteredSchema:
-        """Refused: there are no versions here."""
+        """Raise RegistryRefused: there are no versions."""
         raise self._refused(f"version {version} of {subject}")
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Find the schema by its fingerprint; what is not there yet cannot be added here."""
+        """Find the schema by its fingerprint. A missing schema cannot be added."""
         return self.lookup(subject, schema)
 
     def lookup(self, subject: str, schema: Schema) -> RegisteredSchema:

@@ -1,4 +1,4 @@
-"""Confluent's registry API, as Confluent, Karapace and Apicurio speak it."""
+"""Client of Confluent's registry API, as implemented by Confluent, Karapace and Apicurio."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from penstock.schemas.schema import Reference, Schema
 from penstock.schemas.wire import SchemaId
 
 Inside = tuple[tuple[str, int], ...]
-"""The subjects and versions that refer to the one that is being read."""
+"""Subjects and versions on the path of references to the current one."""
 
 _MAX_REFERENCES = 500
 _MAX_REFERENCE_DEPTH = 50
 
 
 class ConfluentRegistry:
-    """Schemas by subject and version, and by id; what an id means is asked once."""
+    """Schemas by subject and version, and by id. Schemas by id are cached."""
 
     def __init__(self, http: RegistryHttp) -> None:
         self._http = http
         self._by_id: dict[SchemaId, Schema] = {}
 
     def by_id(self, schema_id: SchemaId) -> Schema:
-        """The schema of a number, or of a fingerprint where the registry serves `/schemas/id=`."""
+        """Return the schema of a number, or of a fingerprint if the registry serves `/schemas/id=`."""
         if schema_id not in self._by_id:
             self._by_id[schema_id] = self._fetch(schema_id)
         return self._by_id[schema_id]
 
     def by_version(self, subject: str, version: Version) -> RegisteredSchema:
-        """A subject's given version, or its newest."""
+        """Return a subject's given or newest version."""
         return _Resolution(self._http).version(subject, version)
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Make the schema the subject's newest version, or find it there."""
+        """Register the schema as the subject's newest version, or find the existing one."""
         answer = self._http.request("POST", f"{subject_path(subject)}/versions", json=schema_body(schema))
         json_of(answer, f"registering {subject}")
         return self.lookup(subject, schema)
@@ -57,7 +57,7 @@ class ConfluentRegistry:
 
 
 class _Resolution:
-    """Fetches a schema and everything that it refers to: each version once, and all within one deadline."""
+    """Fetches a schema and all its references: each version once, and all within one deadline."""
 
     def __init__(self, http: RegistryHttp) -> None:
         self._http = http
@@ -102,11 +102,11 @@ class _Resolution:
 
 
 def subject_path(subject: str) -> str:
-    """The path of a subject, whatever characters its name has."""
+    """Return the path of a subject, with special characters escaped."""
     return f"/subjects/{quote(subject, safe='')}"
 
 
 def schema_body(schema: Schema) -> dict[str, object]:
-    """A schema as requests carry it."""
+    """Return a schema as a request body."""
     references = [{"name": item.name, "subject": item.subject, "version": item.version} for item in schema.references]
     return {"schema": schema.text, **({"references": references} if references else {})}

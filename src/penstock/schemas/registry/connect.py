@@ -1,4 +1,4 @@
-"""From settings to a registry client."""
+"""Creation of a registry client from settings."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from penstock.schemas.registry.protocol import SchemaRegistry
 
 
 def connect_registry(settings: Settings) -> SchemaRegistry:
-    """A client for the registry that the settings name; nothing is asked of it yet."""
+    """Return a client for the configured registry, without sending a request."""
     http = RegistryHttp(settings)
     return ByIdRegistry(http) if settings.registry_api == "by-id" else ConfluentRegistry(http)

@@ -1,4 +1,4 @@
-"""HTTP to a registry behind one or more URLs, within one stated time."""
+"""HTTP client for a registry with one or more URLs, with a total time limit per request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CA_HINT = "name the certificate authority's PEM file with PENSTOCK_REGISTRY_CA"
 
 
 class Answer(NamedTuple):
-    """What came back for one request; `url` is fit to be shown."""
+    """Answer to one request. `url` contains no secrets."""
 
     url: str
     status: int
@@ -34,9 +34,9 @@ class Answer(NamedTuple):
 
 
 class RegistryHttp:
-    """Asks the URLs in their order, beginning with the one that answered last, and tries again what is transient.
+    """Tries the URLs in order, starting with the last one that answered, and retries transient failures.
 
-    A request takes no longer than the setting `timeout`, however many URLs there are and however they fail.
+    A request takes no longer than the setting `timeout`, regardless of the number of URLs and the kind of failures.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -49,11 +49,11 @@ class RegistryHttp:
 
     @property
     def address(self) -> str:
-        """The URLs as they may be shown."""
+        """Return the URLs without secrets."""
         return ", ".join(hide("registry", url) for url in self._urls)
 
     def deadline(self) -> float:
-        """When requests that begin now must be done, for those that are one question together."""
+        """Return the deadline for requests starting now. Related requests share a deadline."""
         return time.monotonic() + self._timeout
 
     def request(
@@ -65,7 +65,10 @@ class RegistryHttp:
         params: Mapping[str, str] | None = None,
         deadline: float | None = None,
     ) -> Answer:
-        """The first answer that is not a transient failure; RegistryUnavailable names every URL that was tried."""
+        """Return the first answer that is not a transient failure.
+
+        Raise RegistryUnavailable with every URL that was tried.
+        """
         deadline = self.deadline() if deadline is None else deadline
         failures: dict[str, str] = {}
         for url in self._attempts(deadline):
@@ -73,7 +76,7 @@ class RegistryHttp:
             try:
                 answer = self._ask(request, deadline)
             except httpx.LocalProtocolError:
-                # Its text quotes the header, which may be a secret.
+                # The text of the error quotes the header, which may be a secret.
                 raise RegistryRefused(f"{hide('registry', url)}: the request is not valid HTTP") from None
             except httpx.TransportError as error:
                 failures[hide("registry", url)] = str(error) or type(error).__name__
@@ -163,7 +166,7 @@ def _trusting(authority: Path | None) -> ssl.SSLContext:
 
 
 def _show(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
-    """Let the registry see who we are."""
+    """Load the client certificate, by which the registry identifies this client."""
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
     except (OSError, ssl.SSLError) as error:
@@ -172,7 +175,7 @@ def _show(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
 
 
 def _no_password() -> str:
-    """What OpenSSL is told instead of asking on the terminal for the password of a key."""
+    """Return an empty password, so that OpenSSL does not ask for a key's password on the terminal."""
     return ""
 
 

@@ -1,4 +1,4 @@
-"""A registry in memory, for tests and for trying things out."""
+"""In-memory registry for tests and experiments."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from penstock.schemas.wire import SchemaId
 
 
 class MemoryRegistry:
-    """Keeps schemas like a real registry (numbers from 1, one id for one schema) but checks no compatibility."""
+    """Stores schemas like a real registry (ids from 1, one id per schema), but without compatibility checks."""
 
     def __init__(self) -> None:
         self._ids: dict[Schema, int] = {}
         self._subjects: dict[str, list[RegisteredSchema]] = {}
 
     def by_id(self, schema_id: SchemaId) -> Schema:
-        """The schema with this number or fingerprint."""
+        """Return the schema with this number or fingerprint."""
         for schema, number in self._ids.items():
             if schema_id in {number, schema.fingerprint}:
                 return schema
         raise SchemaNotFound(f"there is no schema with the id {schema_id}")
 
     def by_version(self, subject: str, version: Version) -> RegisteredSchema:
-        """A subject's given version, or its newest."""
+        """Return a subject's given or newest version."""
         versions = self._subjects.get(subject, [])
         wanted = len(versions) if version == "latest" else version
         for registered in versions:
@@ -32,7 +32,7 @@ class MemoryRegistry:
         raise SchemaNotFound(f"the subject {subject} has no version {version}")
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Add the schema as the subject's newest version, unless it is there already."""
+        """Add the schema as the subject's newest version, unless the subject already has the schema."""
         versions = self._subjects.setdefault(subject, [])
         for registered in versions:
             if registered.schema == schema:

@@ -1,4 +1,4 @@
-"""What a schema registry does for producers and consumers."""
+"""Protocol of schema registries for producers and consumers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Version = int | Literal["latest"]
 
 @dataclass(frozen=True)
 class RegisteredSchema:
-    """A schema as the registry keeps it: under a subject, with a version and an id."""
+    """Registered schema, with subject, version and id."""
 
     subject: str
     version: int
@@ -22,22 +22,25 @@ class RegisteredSchema:
 
 
 class SchemaRegistry(Protocol):
-    """Where schemas are kept; what an id means never changes, so answers by id may be kept forever.
+    """Store of schemas. An id's schema never changes and can be cached forever.
 
-    Every call raises SchemaNotFound for what is not there, RegistryUnavailable when nothing answers in time and
-    RegistryRefused when what answers says no or is not a registry.
+    Every call raises SchemaNotFound for a missing schema, RegistryUnavailable if no server answers in time, and
+    RegistryRefused if the server refuses or is not a registry.
     """
 
     def by_id(self, schema_id: SchemaId) -> Schema:
-        """The schema of a message's id: a number, or the fingerprint as 32 hexadecimal digits."""
+        """Return the schema of a message's id: a number, or the fingerprint as 32 hexadecimal digits."""
         ...
 
     def by_version(self, subject: str, version: Version) -> RegisteredSchema:
-        """A subject's given version, or its newest."""
+        """Return a subject's given or newest version."""
         ...
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Make the schema the subject's newest version, or find it there; SchemaIncompatible if the rule forbids it."""
+        """Register the schema as the newest version, or find the existing one.
+
+        Raise SchemaIncompatible if the compatibility rule forbids the schema.
+        """
         ...
 
     def lookup(self, subject: str, schema: Schema) -> RegisteredSchema:
