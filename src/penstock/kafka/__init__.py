@@ -1,1 +1,1 @@
-"""Kafka: the only room that imports confluent_kafka."""
+"""Kafka: the only package that imports confluent_kafka."""

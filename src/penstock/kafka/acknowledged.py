@@ -1,8 +1,8 @@
-"""Sending from an event loop: every record's fate is told, and never more is underway than was agreed.
+"""Producer for an event loop: settles every record, and limits the bytes in flight.
 
-librdkafka reports deliveries to whoever polls it, and here that is the event loop itself, every millisecond while
-records are underway. A thread that polls would have to wait for Python's lock whenever the loop is busy, which is when
-many wait for its reports. So everything happens on the loop's thread, without locks.
+librdkafka reports deliveries to the thread that polls. Here the event loop polls, every millisecond while records are
+in flight. A separate polling thread would have to wait for Python's GIL whenever the loop is busy, which is when most
+callers wait for reports. So everything runs on the loop's thread, without locks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from penstock.kafka.topic_lookup import TopicLookup
 from penstock.kafka.watch import ConnectionWatch
 
 RECORD_OVERHEAD = 512
-"""What librdkafka and we keep for a record beside its bytes, rounded up."""
+"""Bytes that librdkafka and Penstock keep per record in addition to its content, rounded up."""
 
 _POLL_SECONDS = 0.001
 _IDLE_POLL_SECONDS = 0.1
@@ -34,12 +34,12 @@ _SETTLE_SECONDS = 0.02
 _PURGED_SECONDS = 5.0
 _KIB = 1024
 _LINGER_MS = 0.5
-"""Long enough for the requests of many connections to travel together, which saves more time than it costs."""
+"""Long enough for requests of many connections to share a batch, which saves more time than it costs."""
 _BUSY_RECORDS = 8
 _BUSY_SECONDS = 0.005
-"""With so many records underway, and one of them that new, librdkafka is asked between any two steps of the event loop:
-its timers wait for a millisecond at least, in which many requests could be answered. With Kafka away, or little to do,
-that would only keep a core busy.
+"""With at least `_BUSY_RECORDS` in flight and a record sent within this time, librdkafka is polled between any two
+steps of the event loop: a timer of the loop waits a millisecond at least, time to answer many requests. With Kafka
+unreachable, or little to do, polling so often would only keep a core busy.
 """
 _IN_DOUBT = {
     KafkaError._MSG_TIMED_OUT,  # noqa: SLF001 - librdkafka's own codes begin so
@@ -51,12 +51,12 @@ _IN_DOUBT = {
 
 
 OutgoingRecord = tuple[str, bytes, bytes | None, HeaderPairs]
-"""Topic, value, key and headers; a plain tuple, since one is made for every event."""
+"""Topic, value, key and headers. A plain tuple for speed: one is created for every event."""
 
 
 @dataclass(slots=True)
 class Underway:
-    """What Kafka has not confirmed yet, and why it never will, if librdkafka has said so."""
+    """Bytes and records not yet acknowledged, and librdkafka's fatal error, if any."""
 
     bytes: int = 0
     records: int = 0
@@ -64,10 +64,10 @@ class Underway:
 
 
 class Delivery(msgspec.Struct, eq=False):
-    """One record on its way: `settled` with an `error`, or without one when all in-sync replicas have it.
+    """Delivery of a record: `settled` with an `error`, or without one once all in-sync replicas have the record.
 
-    `in_doubt` says of an error that the record may be in the topic nonetheless. A Struct, since one is made for every
-    event.
+    `in_doubt` marks an error after which the record may be in the topic nonetheless. A Struct for speed: one is created
+    for every event.
     """
 
     size: int
@@ -78,7 +78,7 @@ class Delivery(msgspec.Struct, eq=False):
     in_doubt: bool = False
 
     def __call__(self, report: KafkaError | None, _message: Message) -> None:
-        """Take librdkafka's report."""
+        """Handle librdkafka's delivery report."""
         if report is not None:
             tried = "waiting for the broker's acknowledgement"
             self.error = self.underway.fatal or translate(report, tried)
@@ -86,24 +86,24 @@ class Delivery(msgspec.Struct, eq=False):
         self.settle()
 
     def join(self, batch: Batch) -> None:
-        """Let another batch wait for this record too."""
+        """Let a further batch wait for this record."""
         if not self.settled:
             self.waiting = [*self.waiting, batch]
             batch.missing += 1
 
     def leave(self, batch: Batch) -> None:
-        """Let a batch that joined wait no longer."""
+        """Remove a batch that was added by `join`."""
         if not self.settled:
             self.waiting = [each for each in self.waiting if each is not batch]
             batch.missing -= 1
 
     def fail(self, error: PenstockError) -> None:
-        """Tell everybody who waits that the record was not even handed over."""
+        """Settle with an error: the record was not even handed to librdkafka."""
         self.error = error
         self.settle()
 
     def settle(self) -> None:
-        """Tell everybody who waits."""
+        """Mark the record as settled and notify the waiting batches."""
         self.settled = True
         self.underway.bytes -= self.size
         self.underway.records -= 1
@@ -116,7 +116,7 @@ class Delivery(msgspec.Struct, eq=False):
 
 
 class Batch:
-    """Records that one caller waits for together: how many are not settled, and whether one of them failed."""
+    """Records that a caller waits for together: the number not settled, and whether any failed."""
 
     __slots__ = ("_done", "_loop", "failed", "missing")
 
@@ -127,23 +127,23 @@ class Batch:
         self._done: asyncio.Future[None] | None = None
 
     def settled(self) -> asyncio.Future[None]:
-        """What to await: done when every record is settled, or when somebody calls `wake`."""
+        """Return a future that is done when every record is settled, or when `wake` is called."""
         self._done = self._loop.create_future()
         if not self.missing:
             self._done.set_result(None)
         return self._done
 
     def wake(self) -> None:
-        """Let the caller go on."""
+        """Resume the waiting caller."""
         if self._done is not None and not self._done.done():
             self._done.set_result(None)
 
 
 class AcknowledgedProducer:
-    """Sends records to any topics from one event loop, with `acks=all` and idempotence whatever the settings say.
+    """Producer for any topics from one event loop. Forces `acks=all` and idempotence, whatever the settings say.
 
-    At most `max_bytes` are underway; what does not fit is refused at once, and whole. A record that the broker has
-    not confirmed after `give_up` seconds is in doubt.
+    At most `max_bytes` are in flight. Records that do not fit are rejected at once, and all together. A record that the
+    broker has not acknowledged after `give_up` seconds is in doubt.
     """
 
     def __init__(self, settings: Settings, *, max_bytes: int, give_up: float) -> None:
@@ -158,16 +158,16 @@ class AcknowledgedProducer:
 
     @property
     def fatal(self) -> PenstockError | None:
-        """Why nothing can be sent any more, if that is so."""
+        """Error after which nothing can be sent, if any."""
         return self._underway.fatal
 
     @property
     def bytes_underway(self) -> int:
-        """How many bytes wait for Kafka's acknowledgement."""
+        """Number of bytes that wait for Kafka's acknowledgement."""
         return self._underway.bytes
 
     def send(self, records: Sequence[OutgoingRecord], batch: Batch) -> list[Delivery]:
-        """Hand over all records, to be waited for with `batch`; BufferFull says that not one was handed over."""
+        """Hand over all records, to be awaited with `batch`. On BufferFull, none was handed over."""
         sizes, underway = [_size(value, key) for _, value, key, _ in records], self._underway
         size = sum(sizes)
         if underway.bytes + size > self._max_bytes:
@@ -191,15 +191,15 @@ class AcknowledgedProducer:
         return deliveries
 
     def could_hold(self, records: Sequence[OutgoingRecord]) -> bool:
-        """Whether all these records fit when nothing else is underway."""
+        """Whether all these records fit when nothing else is in flight."""
         return sum(_size(value, key) for _, value, key, _ in records) <= self._max_bytes
 
     def batch(self) -> Batch:
-        """A new batch to wait for."""
+        """Return a new batch to wait for."""
         return Batch(self._loop)
 
     async def check(self, topics: Iterable[str], timeout: float) -> None:  # noqa: ASYNC109 - librdkafka does the waiting
-        """Raise what stands in the way of sending to these topics: BrokerUnavailable, TopicNotFound and the like."""
+        """Raise the error that prevents sending to these topics: BrokerUnavailable, TopicNotFound and the like."""
         if self.fatal is not None:
             raise self.fatal
         patience = self._settings.model_copy(update={"timeout": timeout})
@@ -208,7 +208,7 @@ class AcknowledgedProducer:
             await asyncio.to_thread(lookup.partition_count, Right("WRITE", "topic", topic))
 
     async def close(self, timeout: float) -> int:  # noqa: ASYNC109 - as above
-        """Wait for what is underway, then let it go; how many records the broker had not confirmed by then."""
+        """Wait for records in flight, then disconnect. Return the number of records not acknowledged in time."""
         await self._settle_all(timeout)
         missing = self._underway.records
         if missing:
@@ -225,11 +225,11 @@ class AcknowledgedProducer:
 
     async def _settle_all(self, timeout: float) -> None:  # noqa: ASYNC109 - as above
         give_up = self._loop.time() + timeout
-        while self._underway.records and self._loop.time() < give_up:  # noqa: ASYNC110 - an event would cost each record
+        while self._underway.records and self._loop.time() < give_up:  # noqa: ASYNC110 - an event would slow down each record
             await asyncio.sleep(_SETTLE_SECONDS)
 
     def _poll(self) -> None:
-        """Let librdkafka report what happened."""
+        """Let librdkafka deliver its reports."""
         try:
             self._handle.poll(0)
         except KafkaException as failure:
@@ -248,18 +248,18 @@ class AcknowledgedProducer:
 
 
 class _Asked:
-    """The handle as another thread may use it: reports and errors are for the event loop's own poll alone."""
+    """The handle for use by another thread: only the event loop may poll for reports and errors."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
 
     def list_topics(self, topic: str | None, timeout: float) -> ClusterMetadata:
-        """What the cluster says of the topic."""
+        """Return the cluster's metadata of the topic."""
         found: ClusterMetadata = self._handle.list_topics(topic, timeout)
         return found
 
     def poll(self, timeout: float) -> None:
-        """Nothing: the event loop polls."""
+        """Do nothing: the event loop polls."""
 
 
 def _size(value: bytes, key: bytes | None) -> int:
@@ -267,14 +267,14 @@ def _size(value: bytes, key: bytes | None) -> int:
 
 
 def _fatal(error: KafkaError) -> PenstockError:
-    """Why librdkafka will send nothing any more: raised once, by whichever call comes first after it."""
+    """Translate librdkafka's fatal error, which is raised only once, by the first call after the failure."""
     fatal = translate(error, "Kafka lets this producer send no more")
     fatal.hint = f"{fatal.hint}; restart it when that is mended" if fatal.hint else "restart it"
     return fatal
 
 
 def check_options(settings: Settings, *, max_bytes: int, give_up: float) -> None:
-    """Raise what librdkafka has against the settings, before anything is started."""
+    """Raise librdkafka's objections to the settings, before anything is started."""
     _make_handle(settings, max_bytes, give_up).close()
 
 

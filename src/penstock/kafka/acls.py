@@ -1,4 +1,4 @@
-"""Granting rights to users."""
+"""Grant ACL rights to users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESOURCES = {
 
 
 class Grant(NamedTuple):
-    """A right of one user; `prefixed` means every name that begins so, and the name `*` means all."""
+    """A right of a user. `prefixed` covers every resource with this name prefix; the name `*` covers all."""
 
     user: str
     right: Right
@@ -29,7 +29,7 @@ class Grant(NamedTuple):
 
 
 def grant_rights(admin: Admin, grants: Iterable[Grant]) -> None:
-    """Make sure that the users have these rights; ones they have already stay."""
+    """Grant the rights to the users; existing rights stay."""
     bindings = [_binding(grant) for grant in grants]
     admin.order(AdminClient.create_acls, bindings, tried="granting rights to users", needs=[Right("ALTER", "cluster")])
 

@@ -1,4 +1,4 @@
-"""The connection that every administrative call goes through."""
+"""Connection for all administrative calls."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from penstock.kafka.watch import ConnectionWatch
 
 Key = TypeVar("Key")
 Request = Callable[..., Mapping[Key, Future[Any]]]
-"""One of AdminClient's functions, which is answered in parts, one for each key."""
+"""A method of AdminClient that returns a future for each key."""
 
 _LOOK_INTERVAL = 0.1
 
 
 class Admin:
-    """Administrative calls, each of which ends within the settings' time-out, with an answer or one of our errors."""
+    """Administrative calls. Each ends within the settings' timeout, with an answer or a PenstockError."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -38,17 +38,17 @@ class Admin:
         self.client = self._connect()
 
     def __enter__(self) -> Self:
-        """Use as a context; the connection ends with it."""
+        """Use as a context manager, which closes the connection."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         del self.client
 
     def order(self, request: Request[Key], *given: object, tried: str, needs: Sequence[Right] = ()) -> dict[Key, Any]:
-        """Send a request that changes something, once; `tried` and `needs` (rights) explain a failure."""
+        """Send a request that changes something, once. `tried` and `needs` (rights) explain a failure."""
         deadline = time.monotonic() + self.settings.timeout
         try:
             return self._answers(request, given, deadline)
@@ -56,7 +56,7 @@ class Admin:
             raise self.explained(self._watch, failure, tried, needs) from failure
 
     def ask(self, request: Request[Key], *given: object, tried: str, needs: Sequence[Right] = ()) -> dict[Key, Any]:
-        """Send a request that may be repeated, until a broker answers it."""
+        """Send a request that is safe to repeat, until a broker answers."""
         deadline = time.monotonic() + self.settings.timeout
 
         def answers() -> dict[Key, Any]:
@@ -84,14 +84,14 @@ class Admin:
         return {key: self._wait(answer, deadline) for key, answer in answers.items()}
 
     def metadata(self) -> ClusterMetadata:
-        """What the cluster tells this user of its brokers and topics."""
+        """Return the brokers and topics that the cluster shows to this user."""
         try:
             return read_metadata(self.client, self._watch, self.settings.timeout)
         except KafkaException as failure:
             raise self.explained(self._watch, failure, f"asking {self.settings.bootstrap} for its topics") from failure
 
-    def _wait(self, answer: Future[Any], deadline: float) -> Any:  # noqa: ANN401 - as above
-        """Wait in short looks: librdkafka reports its connections only when polled."""
+    def _wait(self, answer: Future[Any], deadline: float) -> Any:  # noqa: ANN401 - answers are of any type
+        """Wait in short intervals: librdkafka reports connection errors only when polled."""
         while True:
             try:
                 return answer.result(timeout=_LOOK_INTERVAL)
@@ -102,7 +102,7 @@ class Admin:
                 self._look_for_another_broker()
 
     def _look_for_another_broker(self) -> None:
-        """Where a broker refuses, ask the others for metadata: a request waits for the broker that it was meant for."""
+        """After a connection error, request metadata from other brokers: a request waits for its own broker only."""
         if self._watch.reason is not None:
             with suppress(KafkaException):
                 self.client.list_topics(timeout=_LOOK_INTERVAL)
@@ -110,6 +110,6 @@ class Admin:
     def explained(
         self, watch: ConnectionWatch, failure: KafkaException, tried: str, needs: Sequence[Right] = ()
     ) -> PenstockError:
-        """Our error for a failure of a call, with the user's lacking right or the connection's trouble."""
+        """Return the PenstockError for a failed call, naming the missing right or the connection problem."""
         error = watch.explained(failure.args[0])
         return translate(error, tried, needs=needs, user=self.user, bootstrap=self.settings.bootstrap)

@@ -1,4 +1,4 @@
-"""Where a broker's setting suits a laptop and not production: one sentence on why, and what to set."""
+"""Production advice on broker settings that suit a laptop: one sentence with a value and a reason."""
 
 from __future__ import annotations
 
@@ -65,6 +65,6 @@ ADVISED = frozenset(_CHECKS)
 
 
 def advice(name: str, value: str | None) -> str:
-    """A word of advice on a broker's setting where production differs, or nothing."""
+    """Return advice on a broker's setting that is unfit for production, or an empty text."""
     applies, words = _CHECKS.get(name, (_always, ""))
     return words if value is not None and applies(value) else ""

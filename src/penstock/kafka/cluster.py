@@ -1,4 +1,4 @@
-"""The cluster as its metadata shows it: brokers, topics, and where each partition is kept."""
+"""Cluster metadata: brokers, topics, and the placement of partitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_BROKER = -1
 
 @dataclass(frozen=True)
 class Layout:
-    """Where one partition is kept: its leader, and its replicas with those that keep up."""
+    """Placement of a partition: leader, replicas, and in-sync replicas."""
 
     partition: Partition
     leader: BrokerId | None
@@ -31,13 +31,13 @@ class Layout:
 
     @property
     def missing(self) -> tuple[BrokerId, ...]:
-        """The replicas that lag behind or are down."""
+        """Replicas that lag behind or are down."""
         return tuple(broker for broker in self.replicas if broker not in self.in_sync)
 
 
 @dataclass(frozen=True)
 class Broker:
-    """One broker, and how many partitions it leads and keeps."""
+    """A broker, with the numbers of partitions it leads and stores."""
 
     id: BrokerId
     host: str
@@ -48,7 +48,7 @@ class Broker:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Brokers and topics at one moment."""
+    """Snapshot of brokers and topics."""
 
     id: str
     brokers: tuple[Broker, ...]
@@ -56,11 +56,11 @@ class Cluster:
 
     @property
     def replicas(self) -> int:
-        """How many partition copies the cluster keeps in all."""
+        """Number of partition copies in the cluster."""
         return sum(len(layout.replicas) for layouts in self.topics.values() for layout in layouts)
 
     def layouts(self, topic: str) -> tuple[Layout, ...]:
-        """The partitions of a topic that has to be there."""
+        """Return the partitions of a topic. Raise TopicNotFound with the closest name as a hint."""
         if topic in self.topics:
             return self.topics[TopicName(topic)]
         hint = did_you_mean(topic, self.topics, "`penstock topics list` shows what is there")
@@ -73,12 +73,12 @@ def is_internal(topic: str) -> bool:
 
 
 def read_cluster(admin: Admin) -> Cluster:
-    """What the user may see of the cluster."""
+    """Return the part of the cluster that the user may see."""
     return _cluster(admin.metadata())
 
 
 def read_layouts(admin: Admin, topic: str) -> tuple[Layout, ...]:
-    """The partitions of one topic; TopicNotFound has a hint with the closest name."""
+    """Return the partitions of a topic. TopicNotFound has a hint with the closest name."""
     tried, needs = f"describing topic '{topic}'", [Right("DESCRIBE", "topic", topic)]
     try:
         found = admin.ask(AdminClient.describe_topics, TopicCollection([topic]), tried=tried, needs=needs)

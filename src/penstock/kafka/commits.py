@@ -1,4 +1,4 @@
-"""Commit policies: how and when a group is moved past what was processed; `Consumer` states what each guarantees."""
+"""Commit policies: how and when processed offsets are committed. `Consumer` lists the guarantee of each."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _AUTO_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class CommitPolicy:
-    """How a group's place is moved, and how often."""
+    """How, and how often, a group's offsets are committed."""
 
     how: How
     every: Every
 
     def due(self, seconds: float, *, batch_ends: bool) -> bool:
-        """Whether to commit now, so many seconds after the last time."""
+        """Whether to commit now, `seconds` after the last commit."""
         if self.how == "none":
             return False
         if self.every == "batch":
@@ -30,7 +30,7 @@ class CommitPolicy:
 
 
 def commit_policy(how: How | None, every: Every | None, *, group: str | None) -> CommitPolicy:
-    """The policy that the caller's words stand for; refuses words that do not go together."""
+    """Return the policy for the caller's arguments. Raise UsageError for invalid combinations."""
     if group is None:
         if how not in {None, "none"}:
             raise UsageError(f"commit={how!r} needs a group", hint="name one with group=, or leave commit out")

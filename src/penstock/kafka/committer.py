@@ -1,4 +1,4 @@
-"""Telling the broker how far a group has come, and what its answer means."""
+"""Commit a group's offsets and handle the broker's answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_BROKER_HINT = "no broker that keeps the group answers; what is not committed
 _RETRIES = 20
 _RETRY_SECONDS = 0.1
 _REBALANCING = {KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION}
-"""The group is between two assignments: librdkafka sends a commit behind a rejoin that makes its generation old."""
+"""The group is between two assignments: librdkafka sends a commit after a rejoin that makes its generation stale."""
 
 _EXPELLED = {
     KafkaError.UNKNOWN_MEMBER_ID,
@@ -31,10 +31,10 @@ _EXPELLED = {
 
 
 class Committer:
-    """Moves the group's place past what was processed, as the policy says.
+    """Commits processed offsets according to the policy.
 
-    What is refused stays uncommitted and goes with the next commit. What goes wrong with commits that nobody waits
-    for is left in the session's failures.
+    Refused offsets stay uncommitted and are sent again with the next commit. Failures of asynchronous commits go to the
+    session's failures, unless the group is rebalancing or the policy `auto` retries a transient error.
     """
 
     def __init__(self, session: Session, policy: CommitPolicy) -> None:
@@ -43,17 +43,17 @@ class Committer:
         self._last = monotonic()
 
     def commit_if_due(self, *, batch_ends: bool = False) -> None:
-        """Commit what is processed, if the policy says that it is time."""
+        """Commit processed offsets if the policy says that a commit is due."""
         if self._policy.due(monotonic() - self._last, batch_ends=batch_ends):
             self.commit(wait=self._policy.how == "sync")
 
     def commit_in_background(self) -> None:
-        """Commit if it is time and the policy does not wait for the caller to come back."""
+        """Commit if due and the policy is `auto`, the only one that does not wait for the caller's return."""
         if self._policy.how == "auto":
             self.commit_if_due()
 
     def commit(self, *, wait: bool) -> None:
-        """Commit what is processed; with `wait`, until the broker answers, and a refusal is raised."""
+        """Commit processed offsets. With `wait`, block until the broker answers, and raise a refusal."""
         self._last = monotonic()
         offsets = self._session.progress.uncommitted()
         if not offsets:
@@ -66,7 +66,7 @@ class Committer:
             self._commit_and_go_on(places)
 
     def answered(self, error: KafkaError | None, places: Sequence[TopicPartition]) -> None:
-        """Take in the broker's answer to a commit that nobody waited for."""
+        """Handle the broker's answer to an asynchronous commit."""
         for reason, refused in _refusals(error, places).items():
             failure = self._refused(reason, refused)
             is_retried = reason.code() in _REBALANCING or (
@@ -109,7 +109,7 @@ class Committer:
 
 
 def _refusals(error: KafkaError | None, places: Sequence[TopicPartition]) -> dict[KafkaError, Offsets]:
-    """The places that were refused, by the reason."""
+    """Group the refused offsets by reason."""
     reasons = {reason for place in places if (reason := place.error or error) is not None}
     return {reason: _offsets([place for place in places if (place.error or error) == reason]) for reason in reasons}
 

@@ -1,4 +1,4 @@
-"""The settings of topics and brokers, each with where its value comes from."""
+"""Settings of topics and brokers, each with the source of its value."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from penstock.kafka.errors import Right
 
 _MAX_RECORD = "max.message.bytes"
 _MAX_RECORD_BYTES = 1_048_588
-"""What a topic allows unless somebody sets it."""
+"""Kafka's default limit of a topic."""
 
 _SHOWN_SECONDS = 5.0
 _PAUSE = 0.05
 
 
 class Source(StrEnum):
-    """Where a setting's value comes from, the weakest first."""
+    """Source of a setting's value, lowest precedence first."""
 
     DEFAULT = "default"
     FILE = "static file"
@@ -54,7 +54,7 @@ _SOURCES = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting; the value is None where there is none, and hidden where it is a secret."""
+    """A setting. The value is None if unset, and hidden if secret."""
 
     name: str
     value: str | None
@@ -62,7 +62,7 @@ class Setting:
 
 
 def topic_settings(admin: Admin, topic: str) -> list[Setting]:
-    """All settings of a topic by name."""
+    """Return all settings of a topic, sorted by name."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
     needs = [Right("DESCRIBE_CONFIGS", "topic", topic)]
     found = admin.ask(
@@ -72,7 +72,7 @@ def topic_settings(admin: Admin, topic: str) -> list[Setting]:
 
 
 def record_limit(settings: Settings, topic: str) -> int:
-    """How many bytes a compressed record may have in a topic; Kafka's default where the settings may not be read."""
+    """Return the maximum bytes of a compressed record in a topic; Kafka's default if the settings may not be read."""
     with Admin(settings) as admin, suppress(NotAuthorized):
         for setting in topic_settings(admin, topic):
             if setting.name == _MAX_RECORD and setting.value is not None:
@@ -81,7 +81,7 @@ def record_limit(settings: Settings, topic: str) -> int:
 
 
 def broker_settings(admin: Admin, brokers: Collection[BrokerId]) -> dict[BrokerId, list[Setting]]:
-    """All settings of each broker by name."""
+    """Return all settings of each broker, sorted by name."""
     resources = {broker: ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers}
     found = admin.ask(
         AdminClient.describe_configs,
@@ -93,7 +93,7 @@ def broker_settings(admin: Admin, brokers: Collection[BrokerId]) -> dict[BrokerI
 
 
 def alter_topic_settings(admin: Admin, topic: str, changes: Mapping[str, str | None]) -> None:
-    """Set these settings of a topic, and wait until they show; None puts a setting back to its default."""
+    """Change settings of a topic and wait up to 5 seconds until visible. None resets a setting to its default."""
     entries = [
         ConfigEntry(
             name, value, incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
@@ -110,7 +110,7 @@ def alter_topic_settings(admin: Admin, topic: str, changes: Mapping[str, str | N
 
 
 def _await_shown(admin: Admin, topic: str, changes: Mapping[str, str | None]) -> None:
-    """The controller has the change; the broker that is asked next learns of it a moment later."""
+    """Wait for brokers to see the change: the controller has it, a broker that is asked next learns of it later."""
     deadline = time.monotonic() + _SHOWN_SECONDS
     with suppress(NotAuthorized):
         while time.monotonic() < deadline and not _are_shown(topic_settings(admin, topic), changes):

@@ -1,4 +1,4 @@
-"""The consumer: records with key, value and place, and offsets that move only past what was processed."""
+"""Consumer of decoded records that commits only processed offsets."""
 
 from __future__ import annotations
 
@@ -26,35 +26,38 @@ _FETCH_SIZE = 1000
 
 
 class Consumer(Iterator[ConsumerRecord]):
-    """Reads the records of one or more topics, or of all that match a `^pattern`; iterate over it.
+    """Iterator over the records of one or more topics, or of all topics that match a `^pattern`.
 
-    A value with a schema is decoded by the id it carries (in the form of the schema `reader`, if given), one without
-    is given as `legacy` says, a tombstone is None. A record that is not what it claims raises RecordUndecodable, and
-    the iteration may go on after it. Keys are of `key_type`. `timeout` ends the iteration when nothing arrives for so
-    many seconds; joining the group is not counted.
+    A value with a schema is decoded by its schema id (and projected to the schema `reader`, if given). A value without
+    a schema is returned as `legacy` says, a tombstone as None. An invalid record raises RecordUndecodable, after which
+    the iteration can continue. Keys are of `key_type`. `timeout` ends the iteration when nothing arrives for so many
+    seconds, not counting the time for joining the group.
 
-    Reading starts at the group's place, or at `fallback` where the group has none. `start` ("earliest", "latest" or
-    a time) moves the group there first; GroupBusy says that it has members, whose place cannot be moved. Without a
-    group every partition is read, from `start` or else `fallback`, and nothing is committed.
+    Reading starts at the group's committed offsets, or at `fallback` if there are none. `start` ("earliest", "latest"
+    or a time) moves the group there first; GroupBusy means that the group has members, so its offsets cannot be
+    changed. Without a group, every partition is read from `start`, by default from `fallback`, and nothing is
+    committed.
 
-    A record is processed when the caller comes back for the next one, or names it in `commit`; the one that a loop
-    breaks off at is not. Only what is processed is committed, so a crash may repeat records and loses none:
+    A record is processed when the caller requests the next record, or passes the record to `commit`. If a loop breaks
+    off at a record, the record is not processed. Only processed records are committed, so a crash may repeat records
+    but loses none:
 
-    | commit | the broker is told                                 | a crash repeats, at most, what was processed      |
+    | commit | offsets are committed                              | a crash repeats, at most, records processed       |
     |--------|----------------------------------------------------|---------------------------------------------------|
     | auto   | in the background, `every` (5) seconds             | in the last `every` seconds                       |
-    | sync   | when the caller comes back, waiting for the answer | since the last commit: `every` "record", "batch"  |
+    | sync   | when the caller returns, waiting for the answer    | since the last commit: `every` "record", "batch"  |
     |        |                                                    | or number of seconds                              |
-    | async  | when the caller comes back, without waiting        | as with sync, and what was on its way             |
+    | async  | when the caller returns, without waiting           | as with sync, and those of commits in flight      |
     | none   | by `commit` only                                   | since the last `commit`                           |
 
-    Before partitions go to another member, what was processed is committed. While the caller works on a record the
-    member stays in the group, however long that takes; if the record's partition is given to another member
-    meanwhile, that one reads it again. With `assignment="cooperative"` only partitions that move are taken away, and
-    a member with an `instance_id` may restart without any being moved. The callbacks get lists of partitions, on the
-    caller's thread or, while the caller is at work, on one of ours; what they raise, the caller gets.
+    Processed records are committed before their partitions move to another member. The member stays in the group while
+    the caller works on a record, for any length of time. If the record's partition is reassigned meanwhile, the new
+    owner reads the record again. With `assignment="cooperative"`, only partitions that move are revoked. A member with
+    an `instance_id` can restart without moving any partition. The callbacks receive lists of partitions, on the
+    caller's thread or, while the caller is working, on a background thread. The caller gets the exceptions of the
+    callbacks.
 
-    Use it from one thread; `close` may be called from any. `options` passes anything on to librdkafka.
+    Use a consumer from one thread; `close` may be called from any thread. `options` are passed to librdkafka.
     """
 
     def __init__(
@@ -98,38 +101,38 @@ class Consumer(Iterator[ConsumerRecord]):
         self._reading = Reading(plan, handle_options)
 
     def __next__(self) -> ConsumerRecord:
-        """The next record; having come back for it says that the one before is processed."""
+        """Return the next record. The previous record now counts as processed."""
         return self._reading.take(1, _FETCH_SIZE)[0]
 
     def batches(self, size: int = _FETCH_SIZE) -> Iterator[list[ConsumerRecord]]:
-        """Lists of the records that are there, at most `size`; coming back says that the list before is processed."""
+        """Iterate over lists of at most `size` available records. Each list marks the previous list as processed."""
         if size < 1:
             raise UsageError(f"a batch of {size} records is none", hint="give a size of at least 1")
         return _Batches(self._reading, size)
 
     def commit(self, record: ConsumerRecord | None = None) -> None:
-        """Commit a record and those before it in its partition, or all that were given out; wait for the answer."""
+        """Commit a record and those before it in its partition, or all returned records. Wait for the answer."""
         if self.group is None:
             raise UsageError("a consumer without a group has nowhere to commit to", hint="name one with group=")
         self._reading.commit(record)
 
     @property
     def assignment(self) -> list[PartitionId]:
-        """The partitions that this consumer reads now."""
+        """Partitions that this consumer reads now."""
         return self._reading.assignment()
 
     def close(self) -> None:
-        """Commit what was processed and leave the group; ends an iteration that waits on another thread."""
+        """Commit processed records and leave the group. Ends an iteration that waits on another thread."""
         self._reading.close()
 
     def __enter__(self) -> Self:
-        """Use as a context, which closes it."""
+        """Use as a context manager, which closes the consumer."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close, also after an error; that one goes on, with a note where closing failed as well."""
+        """Close, also after an error. If closing fails too, add a note to the original error."""
         try:
             self.close()
         except PenstockError as failure:
@@ -139,12 +142,12 @@ class Consumer(Iterator[ConsumerRecord]):
 
 
 class _Batches(Iterator[list[ConsumerRecord]]):
-    """Records in lists; unlike a generator it goes on after an error."""
+    """Iterator over lists of records. Unlike a generator, it continues after an error."""
 
     def __init__(self, reading: Reading, size: int) -> None:
         self._reading = reading
         self._size = size
 
     def __next__(self) -> list[ConsumerRecord]:
-        """The records that are there."""
+        """Return the available records."""
         return self._reading.take(self._size, self._size)

@@ -1,4 +1,4 @@
-"""How a consumer reads: plain names for librdkafka's settings, with the safe choice as default."""
+"""Consumer options: plain names for librdkafka's settings, with safe defaults."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _CHOSEN_BY_NAME = {
     "auto.commit.interval.ms": "every",
 }
 _NO_GROUP = "penstock-no-group"
-"""librdkafka wants a name even where no group is joined."""
+"""librdkafka requires a group name even if no group is joined."""
 
 _FULL_QUEUE_MS = 5
-"""How long librdkafka stops fetching when its queue is full; its own 1000 starves a fast consumer."""
+"""How long librdkafka stops fetching when its queue is full; its default of 1000 starves a fast consumer."""
 
 _HEARTBEAT_MS = 1000
-"""A group learns of a change when its members send heartbeats; librdkafka's 3000 makes every rebalance last so long."""
+"""Heartbeats tell members about a rebalance; librdkafka's default of 3000 makes every rebalance last so long."""
 
 _SESSION_MS = 30_000
-"""How long a silent member keeps its partitions, and a commit waits for a broker; librdkafka's is 45,000."""
+"""How long a silent member keeps its partitions, and a commit waits for a broker; librdkafka's default is 45,000."""
 
 _MAX_POLL_INTERVAL_MS = 300_000
 _KAFKAS_OWN_TOPICS = "^__.*"
 
 
 def with_options(settings: Settings, passed: Mapping[str, Any]) -> Settings:
-    """The settings of one consumer, with what its caller passes through to librdkafka on top."""
+    """Return the settings of a consumer, overridden by the librdkafka options of the caller."""
     return settings.model_copy(update={"kafka": PassThrough({**settings.kafka, **passed})})
 
 
@@ -52,7 +52,7 @@ def librdkafka_options(
     assignment: Assignment,
     instance_id: str | None,
 ) -> dict[str, Any]:
-    """Everything the handle is made with; what the user passes through wins, save for what has a name of its own."""
+    """Return all options of the handle. User options win; those with a parameter of their own raise UsageError."""
     _refuse_unknown(fallback, assignment)
     _refuse_named(settings.kafka)
     broker_led = settings.kafka.get("group.protocol") == "consumer"

@@ -1,4 +1,4 @@
-"""From the bytes of a message to a record: Avro by its own id, legacy data as it is, a tombstone as None."""
+"""Decode messages to records: Avro by schema id, legacy values as configured, tombstones as None."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Decode = Callable[[bytes], object]
 
 
 class RecordDecoder:
-    """Makes records of messages.
+    """Decoder of messages.
 
-    `legacy` says what values without a schema are read as; `on_undecodable` whether a record whose key or value is
-    not what it claims to be raises, or is given with both as they are.
+    `legacy` is the format of values without a schema. `on_undecodable` decides whether a record with an invalid key or
+    value raises an error ("raise") or is returned with both as raw bytes ("raw").
     """
 
     def __init__(self, codec: AvroCodec, key_type: ReadKeyType, legacy: Legacy, on_undecodable: OnUndecodable) -> None:
@@ -35,10 +35,10 @@ class RecordDecoder:
         self._raw_instead = on_undecodable == "raw"
 
     def records(self, messages: Iterable[Message]) -> list[ConsumerRecord]:
-        """The records of the messages before the first that fails; if that is the very first, its error is raised.
+        """Decode messages up to the first failure. If the very first message fails, raise its error.
 
-        RecordUndecodable says that the record itself is wrong, and has it, undecoded, in `details["record"]`. With
-        other errors, such as a registry that does not answer, the same message may be decoded later.
+        RecordUndecodable means that the record itself is invalid; `details["record"]` has the undecoded record. After
+        other errors, such as an unavailable registry, the same message may be decoded later.
         """
         records: list[ConsumerRecord] = []
         for message in messages:
@@ -57,7 +57,7 @@ class RecordDecoder:
                 raise
         return records
 
-    def _record(self, message: Any) -> ConsumerRecord:  # noqa: ANN401 - the stub's messages need not have been read, so lack a place
+    def _record(self, message: Any) -> ConsumerRecord:  # noqa: ANN401 - the stub's messages may have no offset
         key, value = message.key(), message.value()
         if key is not None:
             key = self._decode_key(key)
@@ -83,7 +83,7 @@ def _at_its_place(message: Any, key: object, value: object, has_schema: bool) ->
 
 
 def raw_record(message: Any) -> ConsumerRecord:  # noqa: ANN401 - as above
-    """The message with its key and value as they are."""
+    """Return the message with key and value undecoded."""
     return _at_its_place(message, message.key(), message.value(), has_schema=False)
 
 

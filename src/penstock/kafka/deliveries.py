@@ -1,4 +1,4 @@
-"""What became of the records that were sent: receipts for those confirmed, and a list of those that were not."""
+"""Delivery results: receipts of acknowledged records, and a report of undelivered ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Outcome = Receipt | PenstockError
 OnDelivery = Callable[[Outcome], None]
 
 KEPT_RECORDS = 100_000
-"""So many undelivered records are kept for the report; more are only counted, so that an outage fills no memory."""
+"""Maximum number of undelivered records in a report. Further records are only counted, to limit memory in an outage."""
 
 _EXPLANATION_SECONDS = 1.0
 _UNKNOWN_OFFSET = Offset(-1)
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 class Tombstone(Enum):
-    """The type of `TOMBSTONE`, which deletes a key from a compacted topic when it is sent as the value."""
+    """Type of `TOMBSTONE`, the value that deletes a key from a compacted topic."""
 
     TOMBSTONE = "tombstone"
 
@@ -50,12 +50,12 @@ TOMBSTONE: Final = Tombstone.TOMBSTONE
 
 
 def write_right(topic: str) -> Right:
-    """What a producer's user must be granted."""
+    """Return the right that a producer's user needs."""
     return Right("WRITE", "topic", topic)
 
 
 def receipt(message: Message) -> Receipt:
-    """What the broker confirmed of a message; with acks=0 nobody confirms, and the offset is -1."""
+    """Return the receipt of an acknowledged message. With acks=0 the broker does not answer, and the offset is -1."""
     offset = message.offset()
     kind, timestamp = message.timestamp()
     origin = Origin(
@@ -67,7 +67,7 @@ def receipt(message: Message) -> Receipt:
 
 
 def guarded(on_delivery: OnDelivery) -> OnDelivery:
-    """A user's callback that may raise without harm to the others' reports."""
+    """Wrap a user's callback: log its exceptions, so that reports of other records are still delivered."""
 
     def tell(outcome: Outcome) -> None:
         try:
@@ -79,7 +79,7 @@ def guarded(on_delivery: OnDelivery) -> OnDelivery:
 
 
 def settling(future: asyncio.Future[Receipt]) -> OnDelivery:
-    """A callback that settles the future on its own event loop, unless it was cancelled or the loop has ended."""
+    """Return a callback that settles the future on its event loop, unless cancelled or the loop has ended."""
     loop = future.get_loop()
 
     def settle(outcome: Outcome) -> None:
@@ -98,7 +98,7 @@ def settling(future: asyncio.Future[Receipt]) -> OnDelivery:
 
 
 class Failures:
-    """Keeps the records that nobody else was told of: counted, logged once, and given out in one report."""
+    """Collects undelivered records that no callback received: counted, logged once, returned in one report."""
 
     def __init__(self, topic: str, key: Serde, value: Serde, user: str = "") -> None:
         self._topic = topic
@@ -112,23 +112,24 @@ class Failures:
         self._purge_explained = Event()
 
     def on_report(self, error: KafkaError | None, message: Message, extras: Extras = NO_EXTRAS) -> None:
-        """Note a message that failed; the hot path, for those that did not."""
+        """Note a failed message. This is the hot path for delivered messages."""
         if error is not None:
             self._note(self._undelivered(error, message, extras))
 
     def on_fatal(self, error: KafkaError) -> None:
-        """Keep why the producer can send nothing any more, which is the reason of all that is purged."""
+        """Store the producer's fatal error, the reason why all its messages are purged."""
         self._fatal = error
         self._purge_explained.set()
 
     def on_purge(self) -> None:
-        """Expect no other reason for what is purged from now on."""
+        """Note that no fatal error explains the messages purged from now on."""
         self._purge_explained.set()
 
     def explain(self, error: KafkaError, tried: str) -> PenstockError:
-        """Our error for what librdkafka says of a record, naming the right that the user lacks.
+        """Return the PenstockError for a delivery error, naming the user's missing right.
 
-        One thread may hear of purged records a moment before another one hears why, and waits for it then.
+        A thread may receive purged records shortly before another thread receives the reason; then it waits, up to a
+        second.
         """
         if error.code() in _AFTER_FATAL:
             self._purge_explained.wait(_EXPLANATION_SECONDS)
@@ -137,7 +138,7 @@ class Failures:
         return translate(plain, tried, needs=[write_right(self._topic)], user=self._user, topic=self._topic)
 
     def reporter(self, on_delivery: OnDelivery | None, extras: Extras) -> OnReport:
-        """What takes the report of one message: the callback, or this collection where there is none."""
+        """Return the delivery callback of a message: `on_delivery`, or this collection if there is none."""
         if on_delivery is None:
             return partial(self.on_report, extras=extras)
         tell = on_delivery
@@ -148,7 +149,7 @@ class Failures:
         return report
 
     def take(self) -> Undelivered | None:
-        """One error for all that failed since the last time, or nothing."""
+        """Return one error for all failures since the last call, or None."""
         with self._lock:
             count, records = self._count, self._records
             self._count, self._records = 0, []
@@ -168,7 +169,7 @@ class Failures:
             _log.error("records are not delivered; %s (further ones are counted until the next report)", record.reason)
 
     def _undelivered(self, error: KafkaError, message: Message, extras: Extras) -> UndeliveredRecord:
-        """The record of a failed message, read back from what would have been sent."""
+        """Return the record of a failed message, decoded from its bytes."""
         key, value = message.key(), message.value()
         reason = self.explain(error, f"sending {size(value, key)} to {self._topic}")
         record = UndeliveredRecord(

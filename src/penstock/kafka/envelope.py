@@ -1,4 +1,4 @@
-"""What goes with a record's value, as people give it: its key, partition, time and headers."""
+"""Metadata sent with a record's value: key, partition, timestamp and headers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADER_TYPES = (str, bytes, type(None))
 
 
 class Envelope(TypedDict, total=False):
-    """What may be given with a value; without a time it gets the moment of sending, or the broker's."""
+    """Metadata of a value. The timestamp defaults to the time of sending, or the broker's."""
 
     key: object
     partition: int | None
@@ -25,7 +25,7 @@ class Envelope(TypedDict, total=False):
 
 
 def extras(timestamp: Timestamp | None, headers: Headers | None) -> Extras:
-    """Time and headers as librdkafka takes them; what is not given is left out."""
+    """Return timestamp and headers in librdkafka's form, without those that are missing."""
     found: Extras = {}
     if timestamp is not None:
         found["timestamp"] = _milliseconds(timestamp)
@@ -35,7 +35,7 @@ def extras(timestamp: Timestamp | None, headers: Headers | None) -> Extras:
 
 
 def _milliseconds(timestamp: object) -> int:
-    """Since 1970; a datetime without a zone is in local time, as Python has it."""
+    """Return milliseconds since 1970. A datetime without a time zone is in local time, as in Python."""
     number = int(timestamp.timestamp() * 1000) if isinstance(timestamp, datetime) else timestamp
     if not isinstance(number, int) or number <= 0:
         raise RecordInvalid(f"timestamp: {timestamp!r} is not a datetime, nor milliseconds since 1970")
@@ -48,7 +48,7 @@ def _pairs(headers: Headers) -> HeaderPairs:
 
 
 def _pair(name: object, value: object) -> tuple[str, str | bytes | None]:
-    """A header with its text in UTF-8; text that has no such form is refused like any other wrong value."""
+    """Encode a header as UTF-8. Raise RecordInvalid for other types, and for text that UTF-8 cannot encode."""
     if isinstance(name, str) and isinstance(value, _HEADER_TYPES):
         try:
             return name.encode().decode(), value.encode() if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""librdkafka's errors, turned into ours in one place."""
+"""Translation of librdkafka's errors to Penstock's, in one place."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _DENIED_RESOURCE = {
 
 
 class Right(NamedTuple):
-    """What Kafka's ACLs grant: an operation (`CREATE`) on a resource (`topic`, `orders`)."""
+    """A right of Kafka's ACLs: an operation (`CREATE`) on a resource (`topic`, `orders`)."""
 
     operation: str
     resource: Literal["topic", "group", "cluster", "transactional-id"]
@@ -98,9 +98,9 @@ class Right(NamedTuple):
 def translate(
     error: KafkaError, tried: str, *, needs: Sequence[Right] = (), user: str = "", **details: object
 ) -> PenstockError:
-    """Our error for one of librdkafka's: what was tried, what came of it, what to do.
+    """Return the PenstockError for an error of librdkafka: attempted operation, reason and hint.
 
-    `needs` lists the rights that the call takes; a refusal names the one that is lacking.
+    `needs` lists the rights that the operation needs; if access is denied, the message names the missing right.
     """
     kind, hint = _KINDS.get(KafkaError._SSL if _of_openssl(error) else error.code(), (None, ""))  # noqa: SLF001 - as above
     if kind is None:
@@ -111,7 +111,7 @@ def translate(
 
 
 def _of_openssl(error: KafkaError) -> bool:
-    """Whether OpenSSL speaks: librdkafka hands on what a second handshake says as a lost connection."""
+    """Whether OpenSSL failed: librdkafka reports the failure of a second handshake as a lost connection."""
     return error.code() == KafkaError._TRANSPORT and "SSL routines" in error.str()  # noqa: SLF001 - as above
 
 
@@ -121,14 +121,14 @@ def _lacking(error: KafkaError, needs: Sequence[Right], user: str) -> str:
 
 
 def lacks(user: str, rights: Sequence[Right]) -> str:
-    """Who lacks which rights, in words."""
+    """Return a text that names the user and the missing rights."""
     who = f"user '{user}'" if user else "the user"
     return f"{who} lacks {' and '.join(map(str, rights))}"
 
 
 @contextmanager
 def translated(tried: str, *, needs: Sequence[Right] = (), user: str = "", **details: object) -> Iterator[None]:
-    """Turn librdkafka's exceptions inside the block into ours; `tried` says what the block does."""
+    """Translate librdkafka's exceptions inside the block; `tried` describes the block's operation."""
     try:
         yield
     except KafkaException as failure:

@@ -1,4 +1,4 @@
-"""What librdkafka handed over and the caller has not got yet."""
+"""Buffer of fetched messages that the caller has not received yet."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _PASSING = {
 
 
 class Fetcher:
-    """Keeps fetched messages in order; what librdkafka reports among them as an error is a failure of the session.
+    """Ordered buffer of fetched messages. Errors that librdkafka reports become failures of the session.
 
-    `fallback` is the logical offset at which a group without a place begins.
+    `fallback` is the logical offset at which a group without committed offsets starts.
     """
 
     def __init__(self, session: Session, fallback: int) -> None:
@@ -39,19 +39,19 @@ class Fetcher:
         self._polled_at = monotonic()
 
     def __len__(self) -> int:
-        """How many messages wait to be given out."""
+        """Return the number of buffered messages."""
         return len(self._messages)
 
     def fetch(self, size: int, wait: float) -> None:
-        """Wait for a message, and take with it what else is there, up to `size`."""
+        """Wait for a message, then take further available messages, up to `size`."""
         self._poll(1, wait)
         if self._messages and size > 1:
             self._poll(size - 1, 0)
 
     def serve(self) -> None:
-        """Let librdkafka call back, when that is due, though messages are left; one more may come with it.
+        """Let librdkafka call back when due, although messages are buffered; one more message may arrive.
 
-        Errors stand in its queue before the callbacks that they lead to, so it is polled past them.
+        Errors precede their callbacks in librdkafka's queue, so polling continues past errors.
         """
         if monotonic() - self._polled_at >= _SERVE_SECONDS:
             left = len(self._messages)
@@ -59,7 +59,7 @@ class Fetcher:
                 pass
 
     def keep(self, message: Message) -> None:
-        """Take in one message, or the error that librdkafka reports in its place."""
+        """Buffer a message, or handle the error that librdkafka reports in its place."""
         error = message.error()
         if error is None:
             self._messages.append(message)
@@ -67,30 +67,30 @@ class Fetcher:
             self._session.failures.append(failure)
 
     def head(self, size: int) -> Iterable[Message]:
-        """The next messages to give out."""
+        """Return the next messages without removing them."""
         return islice(self._messages, size)
 
     def next_origin(self) -> Origin:
-        """Where the next message stands."""
+        """Return the origin of the next message."""
         message: Any = self._messages[0]
         return Origin(message.topic(), message.partition(), message.offset())
 
     def advance(self, count: int) -> None:
-        """So many were given out."""
+        """Remove the first `count` messages after they were given out."""
         if count == len(self._messages):
             self._messages.clear()
         for _ in range(min(count, len(self._messages))):
             self._messages.popleft()
 
     def drop(self, partitions: Iterable[PartitionId]) -> None:
-        """Forget the messages of partitions that another member may have now."""
+        """Remove messages of partitions that may belong to another member now."""
         gone = set(partitions)
         kept = [message for message in self._messages if (message.topic(), message.partition()) not in gone]
         self._messages.clear()
         self._messages.extend(kept)
 
     def tear(self) -> None:
-        """Note that Ctrl-C cut a fetch short: librdkafka counts as read what it was handing over, and is set back."""
+        """Note that Ctrl-C interrupted a fetch: librdkafka counts its messages as read and has to seek back."""
         self._messages.clear()
         self._torn = True
 
@@ -104,7 +104,7 @@ class Fetcher:
         return len(messages)
 
     def _rewind(self) -> None:
-        """Go back to the first message that the caller has not got, which is the group's place if it got none."""
+        """Seek to the first message that the caller has not received, or else to the group's committed offset."""
         assigned = {partition_id(place): place for place in self._handle.assignment()}
         given = {partition: self._session.progress.given(partition) for partition in assigned}
         untouched = [assigned[partition] for partition, offset in given.items() if offset is None]
@@ -124,7 +124,7 @@ class Fetcher:
                 raise translate(failure.args[0], f"going back in {partition_id(place)}") from failure
 
     def _trouble(self, error: KafkaError, topic: str) -> PenstockError | None:
-        """Our error for one that librdkafka does not get over by itself."""
+        """Return the PenstockError for an error that librdkafka does not recover from by itself."""
         group, user = self._session.group, self._session.user
         group_refused = error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
         if error.code() in _PASSING or (group_refused and group is None):
