@@ -1,1 +1,1 @@
-"""Messages in Avro: rows by each message's own writer schema, and the types of both sides."""
+"""Avro messages: decoding with each message's writer schema, and type conversion in both directions."""

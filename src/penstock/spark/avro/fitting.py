@@ -1,4 +1,4 @@
-"""Whether rows fit an Avro schema: their columns as Spark's own writer sees it, and their values by an expression."""
+"""Check whether rows match an Avro schema: columns with Spark's writer, values with an expression."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.spark.failures import spark_failures
 
 
 def refuse_unfit(columns: T.StructType, schema: Schema) -> None:
-    """Fail as the first record would if rows of these columns cannot be written by the schema."""
+    """Raise, as the first write would, if rows of these columns cannot be written with the schema."""
     java: Any = SparkSession.active()._jvm  # noqa: SLF001 - PySpark makes the writer with the first row only
     with spark_failures("writing rows by the given schema"):
         avro = getattr(java.org.apache.avro, "Schema$Parser")().parse(schema.text)
@@ -26,7 +26,7 @@ def refuse_unfit(columns: T.StructType, schema: Schema) -> None:
 
 
 def misfit(columns: T.StructType, schema: Schema) -> Column | None:
-    """Return the problem of a row with values that the schema forbids, null for others; None if it forbids none."""
+    """Return the problem of rows with values forbidden by the schema, null for other rows; None if all are allowed."""
     fields = schema.type.fields if isinstance(schema.type, RecordType) else []
     known = [field for field in fields if field.name in columns.names]
     reasons = [reason for field in known for reason in _reasons(field.name, columns[field.name].dataType, field.type)]
@@ -37,7 +37,7 @@ def misfit(columns: T.StructType, schema: Schema) -> Column | None:
 
 
 def _reasons(name: str, data_type: T.DataType, avro_type: Type) -> Iterator[Column]:
-    """Why a column's value does not fit, as texts; null for a value that does."""
+    """Yield the reasons why a column's value is invalid, as text; null for a valid value."""
     value = F.col(quoted(name))
     branches = avro_type.branches if isinstance(avro_type, UnionType) else (avro_type,)
     if all(type_name(branch) != "null" for branch in branches):

@@ -1,4 +1,4 @@
-"""Rows from Avro messages, each decoded by the schema that it was written with, and given in the reader's form."""
+"""Decoder for Avro messages: read with each message's writer schema, converted to the reader schema."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _SHOWN: Final = 24
 
 
 class AvroRows:
-    """Decodes messages by the id that each carries.
+    """Decoder for messages with schema ids.
 
-    Without a `reader`, rows have the form of the newest schema of the `subjects`, also of one that becomes the newest
-    while the query runs. Ids are looked for in the given `widths`. Those seen for the first time fail the batch inside
-    of Spark, before anything of it is written; `learn` then asks the registry for all of them at once. Ids that it does
-    not know are refused for a minute, and then taken for new ones again.
+    Without a `reader`, rows have the form of the newest schema of the `subjects`, including schemas registered while
+    the query runs. Ids are read in the given `widths`. An unseen id fails the batch inside of Spark, before anything is
+    written; `learn` then requests all unseen ids from the registry. Messages with ids missing from the registry are
+    rejected for a minute; then the registry is asked again.
     """
 
     def __init__(
@@ -55,29 +55,29 @@ class AvroRows:
 
     @property
     def written(self) -> list[Schema]:
-        """The schemas of the messages that were seen so far, in the order in which they were learnt."""
+        """The writer schemas of the messages seen so far, in the order of learning."""
         return [writer.schema for writer in self._writers.known.values()]
 
     @property
     def schema(self) -> T.StructType:
-        """As the protocol says."""
+        """The columns of the reader schema."""
         row = self._parsed_type()["row"].dataType
         assert isinstance(row, T.StructType)  # noqa: S101 - a record's type is a struct
         return row
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Return the messages with the parsed record and their problem."""
         if self._writers.unknown.forget_due():
             self._plan.drop()
         plan = self._plan.get()
         return messages.select("*", plan.parsed).select("*", plan.problem)
 
     def fields(self) -> Sequence[Column]:
-        """As the protocol says."""
+        """Return the expressions that take the row's columns from the result of `decode`."""
         return self._plan.get().fields
 
     def learn(self, messages: DataFrame) -> None:
-        """As the protocol says."""
+        """Look up unseen schema ids in the registry. Also update the reader schema, unless a reader was given."""
         self._plan.drop()
         self._writers.unknown.forget_due()
         value = F.col("value")
@@ -85,7 +85,7 @@ class AvroRows:
         strange = messages.filter(_claims_schema(value) & ~_begins_with(value, seen)).select("value")
         unknown = self._writers.learn(_distinct(strange, F.substring(value, 1, _INT)))
         if unknown:
-            # What is no id of 4 bytes may be one of 8 or 16: more bytes of these messages tell.
+            # An unknown 4-byte id may be the start of an 8- or 16-byte id: read more bytes of the messages.
             rest = strange.filter(_begins_with(value, unknown))
             is_long = _begins_with(value, [bytes(_INT)])
             longer = F.when(is_long, F.substring(value, 1, _LONG)).otherwise(F.substring(value, 1, _UUID))
@@ -105,7 +105,7 @@ class AvroRows:
         )
 
     def _parsed(self, value: Column, writers: Sequence[Writer]) -> Column:
-        """The record and the mark behind it, by the writer whose header the message has; null without one."""
+        """Return record and mark, decoded by the writer with the message's header; null without such a writer."""
         found = F.lit(None) if writers else F.lit(None).cast(self._parsed_type())
         for writer in reversed(writers):
             decoded = _decoded(value, len(writer.header), writer.schema, self._reader)
@@ -125,7 +125,7 @@ class AvroRows:
         return found.otherwise(F.raise_error(F.concat(F.lit(f"{UNKNOWN_SCHEMA} "), _shown(value))))
 
     def _reason(self, writer: Writer) -> tuple[str, str]:
-        """Why messages of a writer are refused if they are."""
+        """Return why a rejected message of a writer is rejected."""
         misreading = readable(writer.schema, self._reader)
         if misreading:
             return SchemaIncompatible.code, f"the reader's schema cannot read the message: {misreading}"
@@ -140,9 +140,9 @@ class AvroRows:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The columns that decode.
+    """Column expressions of the decoder.
 
-    They hold until something is learnt, or until an id that the registry did not know is due to be asked for again.
+    A plan is valid until a schema is learned, or until an id missing from the registry is due for a retry.
     """
 
     parsed: Column
@@ -155,7 +155,7 @@ def _decoded(message: Column, header: int, writer: Schema, reader: Schema) -> Co
 
 
 def _record(schema: Schema) -> list[str]:
-    """The names of a schema's fields; refuses one that is no record."""
+    """Return the field names of a record schema. Raise SchemaError for other schemas."""
     if not isinstance(schema.type, RecordType):
         raise SchemaError(f"the schema is of type {type_name(schema.type)}, not a record", hint="rows need a record")
     require_columns(schema.type)
@@ -163,7 +163,7 @@ def _record(schema: Schema) -> list[str]:
 
 
 def _begins_with(value: Column, starts: Iterable[bytes]) -> Column:
-    """Whether a message begins with one of these, which may be of several lengths."""
+    """Whether a message starts with one of the prefixes, of any lengths."""
     by_length: dict[int, list[bytearray]] = {}
     for start in starts:
         by_length.setdefault(len(start), []).append(bytearray(start))
@@ -184,7 +184,7 @@ def _no_schema(value: Column) -> Column:
 
 
 def _shown(value: Column) -> Column:
-    """The first bytes in hexadecimal, and how many there are."""
+    """Return the first bytes in hexadecimal, and the total length."""
     start = F.lower(F.hex(F.substring(value, 1, _SHOWN)))
     return F.concat(start, F.lit(" ("), F.octet_length(value).cast("string"), F.lit(" bytes)"))
 

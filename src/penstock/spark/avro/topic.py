@@ -1,4 +1,4 @@
-"""Avro of one topic whose schema nobody names: it is looked for when messages come."""
+"""Avro decoder for a topic without a configured schema, which is determined when messages arrive."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NOTHING = '{"type": "record", "name": "nothing", "fields": []}'
 
 
 class TopicAvro:
-    """Rows in the form of the newest schema under `<topic>-value`.
+    """Decoder with the newest schema under `<topic>-value`.
 
-    Where the registry has none, or knows schemas by their ids only, it is the form of the schema that reads most of
-    those that messages were written with. Nothing is asked before the first batch, so a registry that is away then is
-    waited for like everything else that a batch needs.
+    If the registry has no such subject, or supports lookups by id only, the reader schema is the writer schema that can
+    read most of the writer schemas seen. The registry is not contacted before the first batch, so an unavailable
+    registry is retried like every other dependency of a batch.
     """
 
     def __init__(
@@ -37,19 +37,19 @@ class TopicAvro:
 
     @property
     def schema(self) -> T.StructType:
-        """As the protocol says."""
+        """The columns of the reader schema."""
         return self._found().schema
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """As the protocol says; UnknownSchemas if only the messages can tell."""
+        """Return the decoded messages. Raise UnknownSchemas if the schema depends on the messages."""
         return self._found().decode(messages)
 
     def fields(self) -> Sequence[Column]:
-        """As the protocol says."""
+        """Return the expressions that take the row's columns from the result of `decode`."""
         return self._found().fields()
 
     def learn(self, messages: DataFrame) -> None:
-        """As the protocol says."""
+        """Look up unseen schema ids, and choose the reader schema if the topic has no subject."""
         if not self._has_subject:
             self._seen.learn(messages)
             self._rows = self._decoder(self._widest())

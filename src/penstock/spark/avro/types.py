@@ -1,4 +1,4 @@
-"""From the columns of rows to an Avro schema, so that rows can be written to a topic."""
+"""Avro schemas for the columns of rows, to write rows to a topic."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def schema_of_columns(columns: T.StructType, name: str) -> Schema:
-    """A record with a field for each column; each may be null, and is by default, so that fields may come and go."""
+    """Return a record schema with a nullable field for each column.
+
+    Null is the default of each field, so fields can be added and removed.
+    """
     return Schema.from_text(json.dumps(_record(columns, avro_name(name))))
 
 
 def avro_name(text: str) -> str:
-    """A name that Avro takes, made of any text: `shop.orders-eu` gives `shop_orders_eu`."""
+    """Convert a text to a valid Avro name: `shop.orders-eu` becomes `shop_orders_eu`."""
     cleaned = re.sub(r"\W", "_", text, flags=re.ASCII)
     return cleaned if cleaned and not cleaned[0].isdigit() else f"_{cleaned}"
 

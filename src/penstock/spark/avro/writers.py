@@ -1,6 +1,6 @@
-"""The schemas that messages of a topic were written with, by the bytes that stand before each record.
+"""Writer schemas of a topic's messages, by the bytes before each record.
 
-Messages with ids of 4, 8 and 16 bytes may stand side by side; `schemas.wire` says how they are told apart.
+A topic may mix messages with ids of 4, 8 and 16 bytes; `schemas.wire` describes how they are distinguished.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from penstock.schemas.wire import Framed, candidates
 from penstock.spark.learnt import Unknown
 
 MOST_IDS = 10_000
-"""How many ids that nobody knows one batch may have: more of them speak of messages that are not Avro."""
+"""Maximum number of unknown ids in a batch. More unknown ids indicate messages that are not Avro."""
 
 
 @dataclass(frozen=True)
 class Writer:
-    """How messages begin that one schema wrote, what they are called, and the schema."""
+    """Writer schema, with the framing of its messages."""
 
     framed: Framed
     schema: Schema
@@ -34,13 +34,13 @@ class Writer:
 
 @dataclass
 class Writers:
-    """Asks the registry for every id once; what it does not know is asked for again after a minute."""
+    """Requests every schema id from the registry once. Missing ids are requested again after a minute."""
 
     registry: SchemaRegistry
     widths: Collection[IdWidth] = tuple(IdWidth)
     _known: dict[bytes, Writer] = field(default_factory=dict)
     unknown: Unknown[bytes] = field(default_factory=Unknown)
-    """The first bytes of messages whose id the registry did not know when it was last asked."""
+    """First bytes of messages whose id was missing from the registry at the last request."""
 
     @property
     def known(self) -> Mapping[bytes, Writer]:
@@ -48,11 +48,14 @@ class Writers:
         return MappingProxyType(self._known)
 
     def learn(self, beginnings: Iterable[bytes]) -> list[bytes]:
-        """Find out about messages by their first bytes; gives back those whose id the registry does not know."""
+        """Look up schemas by the first bytes of messages.
+
+        Return the beginnings with ids missing from the registry.
+        """
         return [beginning for beginning in beginnings if not self._learn(beginning)]
 
     def note_unknown(self, beginnings: Iterable[bytes]) -> None:
-        """Remember that the registry does not know these; refuses so many that the messages cannot be Avro."""
+        """Remember beginnings with missing ids. Raise RecordUndecodable above `MOST_IDS`."""
         self.unknown.note(beginnings)
         if len(self.unknown) > MOST_IDS:
             raise RecordUndecodable(
@@ -74,12 +77,12 @@ class Writers:
 
 
 def readable(writer: Schema, reader: Schema) -> str:
-    """Why the reader's schema cannot read what the writer's wrote; empty if it can."""
+    """Return why the reader schema cannot read data of the writer schema; empty if possible."""
     return "; ".join(found.message for found in misreadings(reader.type, writer.type))
 
 
 def newest(registry: SchemaRegistry, subjects: Iterable[str]) -> Schema:
-    """The newest schema of the first subject that has one."""
+    """Return the newest schema of the first subject that has a schema."""
     names = list(subjects)
     for subject in names:
         try:

@@ -1,1 +1,1 @@
-"""Changes of databases as Debezium writes them: envelopes in JSON or Avro, turned into typed rows."""
+"""Decoder for Debezium change events: JSON or Avro envelopes to typed rows."""

@@ -1,4 +1,4 @@
-"""The columns of rows whose messages have several shapes: one for each name, unless its types do not fit together."""
+"""Columns of rows from messages of several shapes: one per name, unless types are incompatible."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _RANKS: Sequence[type[T.DataType]] = (T.ByteType, T.ShortType, T.IntegerType, T.
 
 
 def lake_name(column: str) -> str:
-    """What a column of a database is called in the lake, where names have no spaces, brackets and the like."""
+    """Return a database column's name in the lake, where spaces, brackets and some other characters are invalid."""
     return _REFUSED.sub("_", column)
 
 
 def folded(column: str) -> str:
-    """What columns share that are one in the lake, where case does not count."""
+    """Return the lake name in lower case. Columns with equal results are one column in the lake."""
     return lake_name(column).lower()
 
 
 def spelled(columns: Collection[str], name: str) -> str:
-    """A name as the columns have it, where they differ in case at most: `Note` that is called `note` now is one."""
+    """Return a name in the spelling of an existing column if both differ only in case: `Note` for `note`."""
     if name in columns:
         return name
     return next((column for column in columns if column.lower() == name.lower()), name)
 
 
 def refuse_namesakes(columns: Iterable[str], own_names: Collection[str] = ()) -> None:
-    """Refuse a table two of whose columns would be one in the lake, or one that every table there has for itself."""
+    """Reject columns with equal names in the lake, or with a name reserved by lake tables."""
     found: dict[str, str] = {}
     for column in columns:
         if folded(column) in own_names:
@@ -51,12 +51,12 @@ def refuse_namesakes(columns: Iterable[str], own_names: Collection[str] = ()) ->
 
 
 def apart(name: str, kind: T.DataType) -> str:
-    """What a column is called whose type does not fit to that of the column of its name: `price__string`."""
+    """Return the name of the separate column for an incompatible type: `price__string`."""
     return f"{name}__{_spelled(kind)}"
 
 
 def apart_from(name: str, kind: T.DataType) -> str | None:
-    """What the column was called before it was set apart because of its type; None if no type is in its name."""
+    """Return the original name of a column separated because of its type, or None if the name has no type suffix."""
     base, _, suffix = name.rpartition("__")
     return base if base and _is_spelled(suffix, kind) else None
 
@@ -66,7 +66,7 @@ def _spelled(kind: T.DataType) -> str:
 
 
 def _is_spelled(suffix: str, kind: T.DataType) -> bool:
-    """Whether a suffix spells the type, or one that was widened to it since."""
+    """Whether a suffix spells the type, or a narrower type that was widened since."""
     match kind:
         case T.ArrayType() if suffix.startswith(_ARRAY):
             return _is_spelled(suffix.removeprefix(_ARRAY), kind.elementType)
@@ -78,19 +78,19 @@ def _is_spelled(suffix: str, kind: T.DataType) -> bool:
 
 
 def base_name(name: str) -> str:
-    """What the column is called in the database, of one that may have been set apart."""
+    """Return the database name of a column that may be a separated column."""
     return name.rpartition("__")[0] or name
 
 
 def own_name(name: str, columns: Mapping[str, T.DataType]) -> str:
-    """The name that a column would have if no other of its name had come first."""
+    """Return the name that a column would have if its type had come first."""
     base = base_name(name)
     is_apart = base in columns and name == apart(base, columns[name]) and not wider(columns[base], columns[name])
     return base if is_apart else name
 
 
 def wider(one: T.DataType, other: T.DataType) -> T.DataType | None:
-    """A type that holds all values of both; None if there is none."""
+    """Return a type that holds all values of both types, or None."""
     match one, other:
         case _ if one == other:
             return one
@@ -110,9 +110,9 @@ def wider(one: T.DataType, other: T.DataType) -> T.DataType | None:
 
 
 def key_type(one: T.DataType, other: T.DataType) -> T.DataType | None:
-    """A type in which the values of both can be compared as keys: a whole number and its text are the same key.
+    """Return a type for comparing values of both types as keys, or None. An integer equals its text form.
 
-    None if there is none: of other types, PostgreSQL's text of a value need not be ours.
+    Other types cannot be compared with text, because PostgreSQL's text form of a value may differ from Spark's.
     """
     match one, other:
         case _ if both := wider(one, other):
@@ -126,18 +126,18 @@ def key_type(one: T.DataType, other: T.DataType) -> T.DataType | None:
 
 
 def _digits(kind: T.DataType) -> int:
-    """How many digits a whole number of the type can have; 0 if it is none."""
+    """Return the maximum number of digits of an integer type, or 0 for other types."""
     if isinstance(kind, T.DecimalType):
         return kind.precision if kind.scale == 0 else 0
     return _WHOLE_DIGITS.get(type(kind), 0)
 
 
 Fit = Callable[[T.DataType, T.DataType], T.DataType | None]
-"""The type that takes values of two types, or None."""
+"""Function that returns a common type for two types, or None."""
 
 
 def united(schemas: Iterable[T.StructType], keys: Collection[str] = ()) -> T.StructType:
-    """All columns of all schemas, the first one's first; a type that does not fit gets a column of its own."""
+    """Return the columns of all schemas, in order of appearance. Incompatible types get separate columns."""
     found: dict[str, T.DataType] = {}
     for schema in schemas:
         for field in schema.fields:
@@ -146,13 +146,13 @@ def united(schemas: Iterable[T.StructType], keys: Collection[str] = ()) -> T.Str
 
 
 def take_in(columns: dict[str, T.DataType], name: str, kind: T.DataType, fit: Fit = wider) -> str:
-    """Make room for values of a type, by a new column or a wider one; the name of the column that takes them."""
+    """Add a column for values of a type, or widen an existing column. Return the column's name."""
     found = placed(columns, name, kind, fit)
     columns[found] = fit(columns.get(found, kind), kind) or kind
     return found
 
 
 def placed(columns: Mapping[str, T.DataType], name: str, kind: T.DataType, fit: Fit = wider) -> str:
-    """The name of the column that takes values of a type: the name itself, or one apart."""
+    """Return the name of the column for values of a type: the plain name or a separate column's name."""
     own = spelled(columns, name)
     return own if own not in columns or fit(columns[own], kind) else spelled(columns, apart(own, kind))

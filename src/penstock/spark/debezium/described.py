@@ -1,4 +1,4 @@
-"""The columns of a captured table as the database has them, told by the shape of its messages."""
+"""Schema of a captured table in the database, derived from the shape of its messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.spark.debezium.wire import Wire
 
 
 def table_schema(table: str, shape: Shape) -> TableSchema | None:
-    """The schema of a table; None if the messages are no changes."""
+    """Return the schema of a table, or None if the messages are not changes."""
     return TableSchema(shape.connector, table, tuple(_fields(shape.row))) if shape.row else None
 
 
@@ -21,7 +21,7 @@ def _fields(row: Wire) -> Iterator[TableField]:
 
 
 def _type(wire: Wire) -> str:
-    """The type's name in the database, or that in the lake where the messages do not tell."""
+    """Return the type's name in the database, or the lake type if the messages do not contain the name."""
     if not wire.source_type:
         return meaning(wire).type.simpleString()
     digits = f"({wire.digits[0]},{wire.digits[1]})" if wire.digits else ""

@@ -1,4 +1,4 @@
-"""Rows from Debezium's messages: the columns of the table, and beside them what happened, where and when."""
+"""Rows from Debezium messages: the table's columns plus `_cdc` with operation, position and time."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _MOST_SHAPES: Final = 1_000
 
 
 class DebeziumRows:
-    """Decodes changes, whatever form each has: JSON with or without its schema, or Avro by its writer's id.
+    """Decoder for changes in any form: JSON with or without schema, or Avro with the writer's schema id.
 
-    A change gives a row, also a truncate, whose columns are all null; one that cannot be read has a problem. Messages
-    that are no changes are left out: tombstones, heartbeats, and records of transactions and logical messages.
-    Those of a schema that the registry does not know are refused for a minute, and then taken for new ones again.
+    Every change becomes a row. A truncate has null in all columns, and an unreadable message has a problem. Messages
+    without changes are dropped: tombstones, heartbeats, transaction records and logical messages. Messages with a
+    schema missing from the registry are rejected for a minute; then the registry is asked again.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class DebeziumRows:
 
     @property
     def schema(self) -> T.StructType:
-        """As the protocol says."""
+        """The columns learned so far, and `_cdc`."""
         return T.StructType([*self._columns.fields, T.StructField(CDC, CDC_TYPE)])
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """As the protocol says."""
+        """Return the messages with their problem and the decoded cells."""
         for number in self._unknown.forget_due():
             del self._hopeless[number]
             self._plan.drop()
@@ -65,16 +65,16 @@ class DebeziumRows:
         return made.select(*MESSAGE_COLUMNS, _SHAPE, *plan.cells, plan.problem)
 
     def fields(self) -> Sequence[Column]:
-        """As the protocol says."""
+        """Return the expressions that take the row's columns from the result of `decode`."""
         return self._plan.get().fields
 
     def learn(self, messages: DataFrame) -> None:
-        """As the protocol says."""
+        """Learn the shapes of messages with new fingerprints, and add their columns."""
         known = [*self._prints, *self._no_changes, *self._hopeless]
         printed = messages.select("key", "value", "offset", fingerprint(F.col("key"), F.col("value")).alias(_PRINT))
         strange = printed.filter(F.col(_PRINT).isNotNull() & ~F.col(_PRINT).isin(*known)).limit(MOST_STRANGE)
         samples = strange.groupBy(_PRINT).agg(F.min(F.struct("offset", "key", "value")).alias("first"))
-        # In the order of the topic: of two types of a column, the one that came first has its name.
+        # Learn in topic order: among several types of a column, the first type gets the plain name.
         for number, (_, key, value) in samples.orderBy("first").limit(_MOST_SHAPES).collect():
             self._learn(number, bytes(key) if key is not None else None, bytes(value))
         if len(self._hopeless) > _MOST_SHAPES:
@@ -98,7 +98,7 @@ class DebeziumRows:
             self._columns = united([self._columns, columns], self._keys)
 
     def _place(self, shape: Shape) -> int:
-        """Where the shape is kept: with one that can be read together with it, if there is one."""
+        """Store a shape, joined with a known shape if both can be read together. Return the index."""
         for index, known in enumerate(self._shapes):
             if both := known.joined(shape):
                 self._shapes[index] = both
@@ -128,7 +128,7 @@ class DebeziumRows:
         )
 
     def _shape_of_print(self) -> Column:
-        """The index of the shape that a message has; null for what is hopeless or not known yet."""
+        """Return the index of a message's shape, or null for unreadable and unknown messages."""
         found = F.lit(None).cast("int")
         for index in range(len(self._shapes)):
             prints = [number for number, place in self._prints.items() if place == index]
@@ -136,12 +136,12 @@ class DebeziumRows:
         return found
 
     def _own_cells(self, shapes: Sequence[ShapeRows]) -> dict[str, Column]:
-        """The values of the rows by column, whatever shape each comes from."""
+        """Return the values of the rows by column, from messages of any shape."""
         cells = {shape.index: shape.cells() for shape in shapes}
         return {field.name: _of_shape(_of_name(cells, field.name), field) for field in self._columns.fields}
 
     def _told(self, shapes: Sequence[ShapeRows]) -> Column:
-        """What is told of the changes, in one column, which is copied as one piece from here on."""
+        """Return the change metadata as a single column, so that later steps copy one value."""
         told = {shape.index: shape.told() for shape in shapes}
         cells = (_of_shape(_of_name(told, field.name), field).alias(field.name) for field in CDC_TYPE.fields)
         return F.struct(*cells)
@@ -168,7 +168,7 @@ def _of_name(cells: Mapping[int, Mapping[str, Column]], name: str) -> dict[int, 
 
 
 def _of_shape(cells: Mapping[int, Column], field: T.StructField) -> Column:
-    """The value by the shape that the message has, null for shapes without it."""
+    """Return the value for the message's shape, null for shapes without the column."""
     found: Any = F
     for index, cell in cells.items():
         found = found.when(_is_of(index), cell)
@@ -177,9 +177,9 @@ def _of_shape(cells: Mapping[int, Column], field: T.StructField) -> Column:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The columns that decode: to tell shapes apart, read each once, take the row's image, then row and problem.
+    """Column expressions of the decoder: distinguish shapes, parse once, extract the image, build row and problem.
 
-    They hold until a shape is learnt, or until a schema that the registry did not know is due to be asked for again.
+    A plan is valid until a shape is learned, or until a schema missing from the registry is due for a retry.
     """
 
     print: Column

@@ -1,4 +1,4 @@
-"""The rows of messages of one shape: each column converted, and what happened beside them."""
+"""Rows from messages of one shape: converted columns and change metadata."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ CDC_TYPE: Final = struct_of(
 )
 _OPERATIONS: Final = ("r", "c", "u", "d", "t")
 _LARGEST_FILE: Final = 2**32
-"""Positions within a file of MySQL's log are lower."""
+"""Upper limit of positions within a binlog file of MySQL."""
 _WITH_ROW: Final = ("r", "c", "u")
 _ENVELOPE: Final = ("op", "source", "transaction")
 _ORIGIN: Final = ("topic", "partition", "offset")
 
 
 class Member(NamedTuple):
-    """One column: its name, its field on the wire, that field's type, and what becomes of its values."""
+    """Column: its name, its field on the wire, the field's type, and the conversion of the values."""
 
     column: str
     field: str
@@ -57,34 +57,38 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class ShapeRows:
-    """The expressions for one shape, in layers: each uses the columns of those before it, so nothing is done twice.
+    """Expressions that decode one shape, in layers.
 
-    `read` is the message, `parts` are what it has, `made` what is converted and whether anything is unusual; `cells`,
-    `told` and `problem` come last.
+    Each layer uses the columns of earlier layers, so nothing is computed twice. `read` parses the message, `parts`
+    extracts its parts, `made` converts values and detects unusual values. `cells`, `told` and `problem` are the last
+    layer.
     """
 
     shape: Shape
     index: int
     placeholder: str
     known: Mapping[str, T.DataType] = field(default_factory=dict)
-    """The columns of all shapes, whose spelling and types count."""
+    """The columns of all shapes, which determine spelling and types."""
 
     keys: frozenset[str] = frozenset()
-    """Those of them that are in the key of any shape."""
+    """The columns that are part of the key in any shape."""
 
     def columns(self) -> T.StructType:
-        """The columns that the rows have; refuses those of which two would have one name."""
+        """Return the columns of the rows. Reject columns with equal names."""
         refuse_namesakes(
             (wire.column_name(name) for name, wire in (self.shape.row or Wire("struct")).fields), (CDC, KAFKA)
         )
         return T.StructType([T.StructField(member.column, member.means.type) for member in self._members()])
 
     def read(self, is_own: Column) -> Column:
-        """The message's value, read once."""
+        """Return the parsed message, computed once."""
         return F.when(is_own, self.shape.read(F.col("value"))).alias(self._named("read"))
 
     def parts(self) -> Iterator[Column]:
-        """What the message has: the row that it is about, as it is now or as it was before it was deleted, and more."""
+        """Yield the parts of a message: the row image, whether the message is damaged, and the envelope.
+
+        The row image of a deletion is the row before the change, otherwise the row after the change.
+        """
         read = self._at("read")
         before, after = self.shape.part(read, "before"), self.shape.part(read, "after")
         yield F.when(self.shape.part(read, "op") == "d", before).otherwise(after).alias(self._named("image"))
@@ -93,7 +97,7 @@ class ShapeRows:
             yield self.shape.part(read, name).alias(self._named(name))
 
     def made(self) -> Iterator[Column]:
-        """The values that may turn out to be none of their types, and whether any value of the row is unusual."""
+        """Yield values whose conversion may fail, and whether any value of the row is unusual."""
         for member in self._members():
             if member.means.may_fail:
                 yield member.means.convert(self._raw(member)).alias(self._named("made", member.column))
@@ -101,28 +105,31 @@ class ShapeRows:
         yield F.coalesce(reduce(or_, unusual, F.lit(False)), F.lit(False)).alias(self._named("unusual"))
 
     def cells(self) -> Mapping[str, Column]:
-        """The values of the known columns that the shape has, by name."""
+        """Return the values of the shape's columns, by the names of the known columns."""
         return {(name := self._placed(member)): self._as(member, self.known[name]) for member in self._members()}
 
     def _as(self, member: Member, kind: T.DataType) -> Column:
-        """A value with a column's type; of a key that is text by now, also what its own type has no room for."""
+        """Cast a value to a column's type.
+
+        A key that became text also keeps values outside the range of the member's own type.
+        """
         value, outside = self._value(member).cast(kind), member.means.outside
         if outside is None or not isinstance(kind, T.StringType):
             return value
         return F.coalesce(value, outside(self._raw(member)))
 
     def _placed(self, member: Member) -> str:
-        """The known column that takes the member's values."""
+        """Return the known column for the member's values."""
         fit = key_type if member.column in self.keys else wider
         return placed(self.known, member.column, member.means.type, fit)
 
     def _keys(self) -> list[str]:
-        """The columns that have the values of the key."""
+        """Return the columns with the values of the key."""
         columns = {member.column: self._placed(member) for member in self._members()}
         return [columns.get(key, key) for key in (spelled(self.known, each) for each in self.shape.keys)]
 
     def told(self) -> Mapping[str, Column]:
-        """What is told of the change, by name."""
+        """Return the change metadata, by field of `_cdc`."""
         parts = {
             "op": self._at("op"),
             "at": F.timestamp_micros(F.coalesce(self._source("ts_us"), self._source("ts_ms") * 1000)),
@@ -142,7 +149,7 @@ class ShapeRows:
         return {name: part.cast(CDC_TYPE[name].dataType) for name, part in parts.items()}
 
     def problem(self) -> Column:
-        """Why the message is refused, or null."""
+        """Return why the message is rejected, or null."""
         op = self._at("op")
         has_no_row = op.isin(*_WITH_ROW) & self._at("image").isNull()
         inexact = [F.when(self._is_broken(each), F.lit(each.column)) for each in self._members() if each.means.may_fail]
@@ -160,7 +167,7 @@ class ShapeRows:
         )
 
     def _is_infinite_day(self) -> Column:
-        """Whether the key has a date that may be either of two."""
+        """Whether the key contains an infinite date, which may be positive or negative."""
         days = [
             each for each in self._members() if each.field in self._key_fields() and each.means.type == T.DateType()
         ]
@@ -192,7 +199,7 @@ class ShapeRows:
         return is_unavailable(self._raw(member), member.wire, self.placeholder)
 
     def _is_unusual(self, member: Member) -> Column:
-        """Whether a value is missing, has no room in its type, or cannot be converted."""
+        """Whether a value is unavailable, outside its type's range, or not convertible."""
         raw, means, missing = self._raw(member), member.means, self._missing(member)
         known = F.lit(False) if missing is None else missing
         if means.may_fail:
@@ -200,7 +207,7 @@ class ShapeRows:
         return known if means.outside is None else known | means.outside(raw).isNotNull()
 
     def _value(self, member: Member) -> Column:
-        """The value; a key's comes from the message's own key where the row does not have it."""
+        """Return the value. A key column missing from the row comes from the message key."""
         converted, missing = self._converted(member), self._missing(member)
         value = converted if missing is None else F.when(self._at("unusual") & missing, None).otherwise(converted)
         if self.shape.key is None or self.shape.key.get(member.field) is None:
@@ -208,7 +215,7 @@ class ShapeRows:
         return F.coalesce(value, member.means.convert(self.shape.key_part(F.col("key"), member.field)))
 
     def _is_broken(self, member: Member) -> Column:
-        """Whether a value became null for no good reason."""
+        """Whether a value became null although it is neither unavailable nor out of range."""
         raw, means = self._raw(member), member.means
         outside = means.outside(raw).isNotNull() if means.outside else None
         excuses = [excuse for excuse in (self._missing(member), outside) if excuse is not None]
@@ -219,23 +226,29 @@ class ShapeRows:
         return self.shape.source_part(self._at("source"), name)
 
     def _commit(self) -> Column:
-        """The position of the commit before the change's own, or that of the log's file."""
+        """Return the position of the previous commit, or the start position of the log file."""
         sequence = self._source("sequence")
-        # `["24023128","24023280"]`, or null in the first place: to parse it as JSON would cost ten times as much.
+        # `["24023128","24023280"]`, where the first item may be null. Parsing JSON would cost ten times as much.
         digits = F.substring(sequence, F.lit(3), F.locate('"', sequence, 3) - 3)
         return F.coalesce(F.when(sequence.startswith('["'), digits).try_cast("bigint"), self._file())
 
     def _read_at(self) -> Column:
-        """The position up to which changes were sent when a row of an incremental snapshot was: it has no own one."""
+        """Return up to which position changes had been sent along with an incremental snapshot row.
+
+        Such a row has no log position of its own.
+        """
         return F.regexp_extract(self._source("sequence"), r'"(\d+)"\]$', 1).try_cast("bigint")
 
     def _file(self) -> Column:
-        """Where a file of the log begins if positions begin anew in each: above all those of the file before."""
+        """Return the start position of a log file if positions restart in each file.
+
+        The result is above all positions of earlier files.
+        """
         number = F.regexp_extract(self._source("file"), r"(\d+)$", 1).try_cast("bigint")
         return number * _LARGEST_FILE
 
     def _unavailable(self) -> Column:
-        """The names of the columns whose values were not sent again; null if all were, which is nearly always."""
+        """Return the names of columns with unavailable values. Null, nearly always, if every value was sent."""
         found = [(each.column, missing) for each in self._members() if (missing := self._missing(each)) is not None]
         if not found:
             return F.lit(None)
@@ -243,7 +256,7 @@ class ShapeRows:
         return F.when(self._at("unusual") & reduce(or_, (missing for _, missing in found)), names)
 
     def _outside(self) -> Column:
-        """Values that the types of their columns have no room for, by column; null if there are none."""
+        """Return values outside the range of their column's type, by column; null if there are none."""
         found = [
             (each.column, each.means.outside(self._raw(each)))
             for each in self._members()
@@ -257,10 +270,10 @@ class ShapeRows:
 
 
 def _apart(text: Column) -> Column:
-    """The text, which makes Spark compile all columns beside it apart from the reading of the message.
+    """Return the text unchanged, but make Spark compile the adjacent columns separately from parsing.
 
-    Together, they would be one method, which is too large for Java: then every layer is made on its own, row by row.
-    Spark leaves functions of functions out of the code of a whole stage.
+    Compiled together, they form one method that exceeds Java's limit, and Spark evaluates every layer separately, row
+    by row. Spark excludes higher-order functions from whole-stage code.
     """
     return F.element_at(F.transform(F.array(text), lambda same: same), 1)
 

@@ -1,4 +1,4 @@
-"""The shapes that the messages of a topic have: found by a fingerprint of what stands before each message's data."""
+"""Shapes of a topic's messages, identified by a fingerprint of the bytes before each message's data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ _TRANSACTION: Final = struct_of({"id": T.StringType(), "total_order": T.LongType
 
 @dataclass(frozen=True)
 class Shape:
-    """How to read the messages of one fingerprint; without a row they are no changes: heartbeats and the like."""
+    """Instructions to read the messages of one fingerprint.
+
+    Without a row type, the messages are not changes, but heartbeats and the like.
+    """
 
     encoding: Encoding
     row: Wire | None
@@ -54,19 +57,19 @@ class Shape:
     key_schema: AvroJson = None
     connector: str = ""
     heads: frozenset[int] = frozenset()
-    """How many bytes stand before the payload of JSON with its schema, where it stands as Connect writes it."""
+    """Lengths of the schema part before the payload, for JSON in the layout that Connect writes."""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that a message's key has."""
+        """The columns of the message key."""
         return tuple(lake_name(wire.column_name(name)) for name, wire in self.key.fields) if self.key else ()
 
     def joined(self, other: Shape) -> Shape | None:
-        """One shape that reads the messages of both, or None.
+        """Return a shape that reads the messages of both shapes, or None.
 
-        JSON is read by name, so shapes whose common columns are alike can be read as one: a table that was changed
-        often costs no more to plan than another. A truncate has no key of its own. A column that was called otherwise
-        once, but has one name in the lake, is read by each of its names apart.
+        JSON is read by name, so shapes with compatible common columns can be joined. Frequent schema changes then do
+        not make queries more expensive to plan. A truncate without a key joins any shape. If a column had several names
+        that are equal in the lake, the shapes stay separate, each with its own name.
         """
         if other in (self, replace(self, key=None, key_schema=None)):
             return self
@@ -85,30 +88,30 @@ class Shape:
         return replace(self, row=row, heads=self.heads | other.heads)
 
     def read(self, value: Column) -> Column:
-        """The message's value, read once."""
+        """Return the parsed message value."""
         if self.encoding == "avro":
             return marked_record(value, _HEADER, self.value_schema, only_wanted(self.value_schema))
         return F.from_json(self._text(value), self._json_type(), {"columnNameOfCorruptRecord": _BROKEN})
 
     def is_damaged(self, read: Column) -> Column:
-        """Whether what `read` gave is not whole."""
+        """Whether the result of `read` is incomplete."""
         if self.encoding == "avro":
             return ~F.coalesce(is_whole(read), F.lit(False))
         return read.getField(_BROKEN).isNotNull() | self.part(read, "op").isNull()
 
     def part(self, read: Column, name: str) -> Column:
-        """A field of the envelope."""
+        """Return a field of the envelope."""
         root = "row" if self.encoding == "avro" else "payload" if self._is_wrapped else None
         return (read.getField(root) if root else read).getField(name)
 
     def source_part(self, source: Column, name: str) -> Column:
-        """A field of the envelope's source, null where this kind of database has none of the name."""
+        """Return a field of the envelope's source, null if this kind of database does not have the field."""
         if name not in self.source:
             return F.lit(None).cast(_SOURCE[name].dataType)
         return source.getField(name).cast(_SOURCE[name].dataType)
 
     def key_part(self, key: Column, name: str) -> Column:
-        """A field of the message's key."""
+        """Return a field of the message key."""
         if self.encoding == "avro":
             return marked_record(key, _HEADER, self.key_schema, self.key_schema).getField("row").getField(name)
         fields = [T.StructField(each, read_type(wire)) for each, wire in (self.key or Wire("struct")).fields]
@@ -135,7 +138,7 @@ class Shape:
         return self.encoding == "json" and not self.heads
 
     def _text(self, value: Column) -> Column:
-        """The JSON to parse; the schema before the payload is much longer than that, and known already."""
+        """Return the JSON to parse, without the schema part, which is known and much longer than the payload."""
         if not self.heads:
             return value.cast("string")
         head = _length_of_head(value, sorted(self.heads))
@@ -143,14 +146,14 @@ class Shape:
 
 
 def _length_of_head(value: Column, heads: list[int]) -> Column:
-    """Which of the lengths the message has: the first one behind which its payload begins."""
+    """Return the length of the message's schema part: the first length followed by the payload."""
     split, last = F.lit(bytearray(_SPLIT.encode())), F.lit(heads[-1])
     found = (F.when(F.substring(value, head - len(_SPLIT) + 1, len(_SPLIT)) == split, head) for head in heads[:-1])
     return F.coalesce(*found, last)
 
 
 def fingerprint(key: Column, value: Column) -> Column:
-    """A number that messages of one shape share; null for a message without a value."""
+    """Return a number shared by messages of one shape, or null for a message without a value."""
     is_avro = F.substring(value, 1, 1) == F.lit(bytearray(b"\x00"))
     by_ids = F.xxhash64(F.substring(value, 1, _HEADER), F.substring(key, 1, _HEADER))
     text = F.concat_ws("\n", _head(value, _bare_kind), _head(key, F.json_object_keys))
@@ -158,26 +161,29 @@ def fingerprint(key: Column, value: Column) -> Column:
 
 
 def _head(part: Column, bare: Callable[[Column], Column]) -> Column:
-    """The schema part of a JSON message, or what else tells messages without it apart."""
+    """Return the schema part of a JSON message, or the distinguishing features of a message without schema."""
     text = part.cast("string")
     is_wrapped = F.startswith(text, F.lit(_WRAPPED)) & F.contains(text, F.lit(_SPLIT))
     return F.when(is_wrapped, F.substring_index(text, _SPLIT, 1)).otherwise(F.to_json(bare(text)))
 
 
 def _bare_kind(text: Column) -> Column:
-    """Quotes inside of texts are escaped, so these can only be fields."""
+    """Return whether the text has an `op`, and whether the `op` is `m`.
+
+    Quotes inside strings are escaped, so only fields match.
+    """
     return F.array(F.contains(text, F.lit('"op":"')), F.contains(text, F.lit('"op":"m"')))
 
 
 @dataclass(frozen=True)
 class ShapeReader:
-    """Finds out about the shape of a message from the message itself, the registry, or the given columns."""
+    """Determines the shape of a message from the message, the registry, or the given columns."""
 
     registry: SchemaRegistry
     columns: T.StructType | None = None
 
     def shape(self, key: bytes | None, value: bytes) -> Shape:
-        """The shape of messages like this one; RecordUndecodable or another Terminal error if there is none."""
+        """Return the shape of a message. Raise RecordUndecodable or another Terminal error if there is none."""
         if value.startswith(b"\x00"):
             return self._avro(key, value)
         data, key_data = _parsed(value), _parsed(key) if key else None
@@ -224,7 +230,7 @@ class ShapeReader:
 
 
 def _heads(value: bytes) -> frozenset[int]:
-    """The length of what stands before a payload; none if the message is not written as Connect does it."""
+    """Return the length of the part before the payload; empty if the message differs from Connect's layout."""
     before, split, _ = value.partition(_SPLIT.encode())
     return frozenset([len(before) + len(split)] if value.startswith(_WRAPPED.encode()) and split else [])
 
@@ -240,18 +246,18 @@ def _parsed(message: bytes) -> dict[str, Any]:
 
 
 def _row(envelope: Wire) -> Wire | None:
-    """The type of the rows in an envelope; None for what is no envelope."""
+    """Return the row type of an envelope, or None for other messages."""
     return (envelope.get("after") or envelope.get("before")) if envelope.get("op") else None
 
 
 def _connector(envelope: Wire) -> str:
-    """The kind of database, from the name of the source's type: `io.debezium.connector.postgresql.Source`."""
+    """Return the kind of database, from the source's type name: `io.debezium.connector.postgresql.Source`."""
     source = envelope.get("source")
     return source.name.removeprefix(_CONNECTOR).partition(".")[0] if source else ""
 
 
 def only_wanted(envelope: Mapping[str, Any]) -> AvroJson:
-    """The schema of an envelope without the fields that no row takes anything from, which Avro then skips."""
+    """Return an envelope's schema without unused fields, so that Avro skips them."""
     fields = [_of_source(field) if field["name"] == "source" else field for field in envelope["fields"]]
     return {**envelope, "fields": [field for field in fields if field["name"] in _ENVELOPE]}
 
@@ -265,7 +271,7 @@ def _of_source(field: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _given(columns: T.StructType) -> Iterator[tuple[str, Wire]]:
-    """Columns given as DDL, as a connector with Penstock's own settings sends them."""
+    """Yield columns given as DDL, in the wire types of a connector with Penstock's settings."""
     for field in columns.fields:
         yield field.name, _given_type(field.dataType)
 

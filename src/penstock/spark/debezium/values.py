@@ -1,4 +1,4 @@
-"""From values as they are on the wire to values of the lake: types in their true units, exactly, or not at all."""
+"""Conversion of wire values to typed values of the lake: exact, or rejected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_DIGITS: Final = 38
 _MOST_BYTES: Final = 16
 _MONEY_DIGITS: Final = (19, 2)
 _SCALES: Final = (-131_072, 16_383)
-"""The scales that PostgreSQL's numbers have; each is as many zeros of text."""
+"""Valid scales of PostgreSQL's numbers. A scale may produce as many zeros of text."""
 _LAST_MICROS: Final = 9_223_372_036_800_000_000
 _FIRST_DAY: Final = -2_451_545
 _DAY_MICROS: Final = 86_400_000_000
@@ -46,10 +46,10 @@ _PLAIN: Mapping[str, T.DataType] = {
 
 @dataclass(frozen=True)
 class Meaning:
-    """What becomes of a value: its type in the lake, how to get there, and what the type cannot hold.
+    """Lake type of a wire type, the conversion, and the values that the lake type cannot hold.
 
-    `outside` gives a text (`NaN`, `infinity`) for a value that the type has no room for, and null for all others.
-    `may_fail` says that a value can turn out to be none of the type, which makes it null.
+    `outside` returns a text (`NaN`, `infinity`) for a value outside the type's range, and null for all other values.
+    With `may_fail`, a value may be invalid for the type, and is converted to null.
     """
 
     type: T.DataType
@@ -59,12 +59,12 @@ class Meaning:
 
 
 def struct_of(fields: Mapping[str, T.DataType]) -> T.StructType:
-    """A struct of these fields."""
+    """Return a struct of these fields."""
     return T.StructType([T.StructField(name, kind) for name, kind in fields.items()])
 
 
 def read_type(wire: Wire) -> T.DataType:
-    """The type in which Spark reads the value."""
+    """Return the type in which Spark reads the value."""
     match wire.kind:
         case "struct":
             return T.StructType([T.StructField(name, read_type(each)) for name, each in wire.fields])
@@ -79,7 +79,7 @@ def read_type(wire: Wire) -> T.DataType:
 
 
 def meaning(wire: Wire) -> Meaning:
-    """What becomes of a value of this type."""
+    """Return the lake type and conversion for a wire type."""
     for names, make in _BY_NAME:
         if wire.name in names:
             return make(wire)
@@ -109,7 +109,7 @@ def _array(wire: Wire) -> Meaning:
 
 
 def _number_text(wire: Wire) -> Meaning:
-    """A number as text: a decimal where its digits are known and not too many, else the text itself, exactly."""
+    """Convert a number sent as text: to a decimal if precision and scale are known and fit, otherwise keep the text."""
     digits = _MONEY_DIGITS if wire.source_type == "MONEY" else wire.digits
     if digits is None or not _fits(*digits):
         return Meaning(T.StringType(), lambda value: F.coalesce(_no_number(value), value))
@@ -118,7 +118,7 @@ def _number_text(wire: Wire) -> Meaning:
 
 
 def _decimal(wire: Wire) -> Meaning:
-    """Connect's decimal: an unscaled number in bytes, whose scale the schema has."""
+    """Convert Connect's decimal: the unscaled number in bytes, with the scale in the schema."""
     digits = _MONEY_DIGITS if wire.source_type == "MONEY" else wire.digits
     scale = int(wire.parameters.get("scale", 0))
     if digits is None or not _fits(*digits):
@@ -128,7 +128,7 @@ def _decimal(wire: Wire) -> Meaning:
 
 
 def _variable_decimal(_wire: Wire) -> Meaning:
-    """A number of any scale: text, which alone keeps it as it was."""
+    """Convert a number of any scale to text, the only exact type."""
 
     def text(value: Column) -> Column:
         scale = value.getField("scale")
@@ -142,7 +142,7 @@ def _fits(precision: int, scale: int) -> bool:
 
 
 def _unscaled(value: Column, precision: int, scale: int) -> Column:
-    """Big-endian two's complement, which is how Avro writes decimals: its length in a byte, then the bytes."""
+    """Decode a big-endian two's complement number as an Avro decimal: a length byte, then the bytes."""
     length = F.unhex(F.lpad(F.hex(F.octet_length(value) * 2), 2, "0"))
     avro = f'{{"type":"bytes","logicalType":"decimal","precision":{precision},"scale":{scale}}}'
     decoded = from_avro(F.concat(length, value), avro, {"mode": "PERMISSIVE"})
@@ -150,7 +150,7 @@ def _unscaled(value: Column, precision: int, scale: int) -> Column:
 
 
 def _scaled_text(value: Column, scale: Column) -> Column:
-    """A number of up to 38 digits as text, with its point where the scale says."""
+    """Format a number of up to 38 digits as text, with the decimal point at the given scale."""
     number = _unscaled(value, _MOST_DIGITS, 0)
     sign = F.when(number < 0, "-").otherwise("")
     digits = F.lpad(
@@ -163,7 +163,7 @@ def _scaled_text(value: Column, scale: Column) -> Column:
 
 
 def _no_number(value: Column) -> Column:
-    """What is no number in a column of numbers."""
+    """Return the text of a non-finite value in a column of numbers."""
     return (
         F.when(value.isin("NAN", "NaN"), "NaN")
         .when(value.isin("POSITIVE_INFINITY", "Infinity"), "Infinity")
@@ -180,7 +180,7 @@ def _date(_wire: Wire) -> Meaning:
 
 
 def _time(unit: int) -> Callable[[Wire], Meaning]:
-    """A time of day as text, since tables know no such type: `12:34:56.123456`."""
+    """Convert a time of day to text (`12:34:56.123456`), because tables have no such type."""
 
     def text(value: Column) -> Column:
         micros = _micros(value, unit)
@@ -191,7 +191,7 @@ def _time(unit: int) -> Callable[[Wire], Meaning]:
 
 
 def _timestamp(unit: int) -> Callable[[Wire], Meaning]:
-    """A time without a zone."""
+    """Convert a timestamp without time zone."""
     limit = _LAST_MICROS // unit if unit > 0 else _LAST_MICROS
 
     def outside(value: Column) -> Column:
@@ -210,7 +210,7 @@ def _micros(value: Column, unit: int) -> Column:
 
 
 def _zoned(_wire: Wire) -> Meaning:
-    """A moment, written with its zone."""
+    """Convert a timestamp written with its zone."""
 
     def outside(value: Column) -> Column:
         return F.when(value.isin("infinity", "-infinity"), value)
@@ -242,7 +242,7 @@ _BY_NAME: tuple[tuple[frozenset[str], Callable[[Wire], Meaning]], ...] = (
 
 
 def is_unavailable(value: Column, wire: Wire, placeholder: str = PLACEHOLDER) -> Column | None:
-    """Whether a value stands for one that was too large to be sent again; None if it never can."""
+    """Whether a value is a placeholder for a value too large to be sent again; None if impossible for the type."""
     if wire.kind == "map":
         return F.map_contains_key(value, placeholder)
     stands_for = _placeholders(wire, placeholder.encode())
@@ -250,7 +250,7 @@ def is_unavailable(value: Column, wire: Wire, placeholder: str = PLACEHOLDER) ->
 
 
 def _placeholders(wire: Wire, raw: bytes) -> list[Column]:
-    """What is sent in place of a value of this type; of a column that is only given as text, it may be an hstore."""
+    """Return the placeholders for unavailable values of this type. A column declared as text may be an hstore."""
     text, binary = F.lit(raw.decode()), F.lit(bytearray(raw))
     match wire.kind, _items(wire).kind:
         case "string", _:
@@ -268,10 +268,10 @@ def _placeholders(wire: Wire, raw: bytes) -> list[Column]:
 
 
 def _hstore_of(text: str) -> str:
-    """The JSON of an hstore that has nothing but the text, under itself."""
+    """Return the JSON of an hstore with the text as the only key and value."""
     return json.dumps({text: text}, separators=(",", ":"), ensure_ascii=False)
 
 
 def _uuid_of(raw: bytes) -> str:
-    """The UUID that Java makes of bytes."""
+    """Return the UUID that Java derives from the bytes."""
     return str(uuid.UUID(bytes=hashlib.md5(raw, usedforsecurity=False).digest(), version=3))

@@ -1,4 +1,4 @@
-"""What a value of Debezium is on the wire, and what it means: read from the schema that travels with it."""
+"""Wire types of Debezium values: physical kind and meaning, read from the schema in the message."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _CONNECT_KINDS: Mapping[str, str] = {"float32": "float", "float64": "double"}
 
 @dataclass(frozen=True)
 class Wire:
-    """One type: its physical kind, its meaning by name and parameters, what it is made of, and whether it may be null.
+    """Wire type: physical kind, semantic name and parameters, component types, and whether null is allowed.
 
-    Messages are read in the same way whether values may be null or not.
+    `optional` does not affect equality, because messages are read identically with and without nulls.
     """
 
     kind: str
@@ -29,27 +29,27 @@ class Wire:
 
     @property
     def source_type(self) -> str:
-        """The column's type in the database, where the connector sends it."""
+        """The column's type in the database, if the connector sends the type."""
         return self.parameters.get(f"{_SOURCE}type", "").removeprefix("_")
 
     @property
     def digits(self) -> tuple[int, int] | None:
-        """Precision and scale of a number, where they are known."""
+        """Precision and scale of a number, if known."""
         scale = self.parameters.get("scale", self.parameters.get(f"{_SOURCE}scale"))
         precision = self.parameters.get("connect.decimal.precision", self.parameters.get(f"{_SOURCE}length"))
         return (int(precision), int(scale)) if precision and scale else None
 
     def get(self, name: str) -> Wire | None:
-        """The type of a struct's field."""
+        """Return the type of a struct's field."""
         return dict(self.fields).get(name)
 
     def column_name(self, name: str) -> str:
-        """What a field is called in the database, which Avro's names may not spell."""
+        """Return a field's name in the database, which may be invalid as an Avro name."""
         return self.parameters.get(f"{_SOURCE}name", name)
 
 
 def from_connect(schema: Mapping[str, Any]) -> Wire:
-    """From the schema part of a JSON message."""
+    """Convert the schema part of a JSON message."""
     kind = schema["type"]
     inner = schema.get("items") or schema.get("values")
     return _inherited(
@@ -65,7 +65,7 @@ def from_connect(schema: Mapping[str, Any]) -> Wire:
 
 
 def from_avro(schema: Any) -> Wire:  # noqa: ANN401 - a schema is strings, lists and dicts
-    """From the Avro schema of a message, which carries what Connect knows as properties."""
+    """Convert the Avro schema of a message, which contains Connect's metadata as properties."""
     return _Avro({}).wire(schema)
 
 
@@ -107,7 +107,7 @@ class _Avro:
 
 
 def without_logical_types(schema: Any) -> Any:  # noqa: ANN401 - as above
-    """An Avro schema of the layout alone, whose values Spark gives as they are on the wire."""
+    """Return the plain layout of an Avro schema, so that Spark returns values as on the wire."""
     match schema:
         case list():
             return [without_logical_types(each) for each in schema]
@@ -122,14 +122,14 @@ def _is_layout(key: str) -> bool:
 
 
 def _telling(parameters: Mapping[str, str]) -> Mapping[str, str]:
-    """The parameters that mean something: a length without a scale differs between snapshots and the log."""
+    """Return the meaningful parameters. A length without a scale differs between snapshots and the log."""
     length, scale = f"{_SOURCE}length", f"{_SOURCE}scale"
     is_number = parameters.get(f"{_SOURCE}type", "").removeprefix("_") in {"NUMERIC", "DECIMAL"} and scale in parameters
     return {key: text for key, text in parameters.items() if key not in {length, scale} or is_number}
 
 
 def _inherited(wire: Wire) -> Wire:
-    """An array's items mean what the column's parameters say."""
+    """Copy a column's parameters to the items of an array."""
     if wire.kind != "array" or wire.items is None or wire.items.parameters:
         return wire
     return replace(wire, items=replace(wire.items, parameters=wire.parameters))

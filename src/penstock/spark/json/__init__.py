@@ -1,1 +1,1 @@
-"""Messages that are JSON: their shape, the strict reading of them, and what is wrong with those that do not fit."""
+"""JSON messages: shapes, strict decoding, and the reasons for rejected messages."""

@@ -1,4 +1,4 @@
-r"""Halves of surrogate pairs (`\ud800` alone): JSON's grammar allows them, but no UTF-8 text can hold them."""
+r"""Unpaired surrogates (`\ud800` alone): allowed by JSON's grammar, but not representable in UTF-8."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HALF: Final = r"\\u[dD][89a-fA-F]"
 
 
 def has_half_surrogate(text: Column) -> Column:
-    """Return whether a JSON text escapes half of a character, for which Spark would read a question mark."""
+    """Return whether a JSON text escapes an unpaired surrogate, which Spark would read as a question mark."""
     may_have = F.contains(text, F.lit(r"\ud")) | F.contains(text, F.lit(r"\uD"))
-    # Whole pairs go first, and escaped backslashes with them: what follows one of these is plain text.
+    # Remove whole pairs and escaped backslashes first: text after an escaped backslash is plain text.
     return may_have & F.regexp_replace(text, _PAIR_OR_BACKSLASH, " ").rlike(_HALF)

@@ -1,7 +1,7 @@
-"""Why a JSON message is refused: the close look, which finds the first field that does not fit and says why.
+"""Exact check of JSON messages: find the first field that does not match the shape, and the reason.
 
-It reads the message a second time, as a variant, which keeps the kind of every value. It is exact and slow, and only
-made where the quick checks leave a doubt; where it finds nothing, the message is good.
+The check parses the message again as a variant, which preserves the kind of every value. The check is exact but slow,
+and therefore limited to messages that fail the quick checks. Without a finding, the message is valid.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from penstock.spark.json.readings import DIGITS, WIDE, is_rounded, reading_of
 from penstock.spark.json.shape import Entries, Items, Leaf, Member, Record, Shape
 
 Path = tuple[str | Column, ...]
-"""Where a value stands, in pieces; those that are only known for each message are columns."""
+"""Path of a value, in pieces. Pieces that differ between messages are columns."""
 
 MARK: Final = f"penstock_end_{secrets.token_hex(8)}"
-"""What is put behind a message to see whether it was read to its end; unguessable, so no message can contain it."""
+"""Mark appended to a message to detect whether the parser reached the end.
+
+The mark is random, so no message can contain it.
+"""
 
 _SHOWN: Final = 80
 _NUMBER: Final = r"^(BIGINT|DECIMAL|DOUBLE|FLOAT)"
@@ -33,9 +36,9 @@ _NOTHING: Final = None
 
 
 def json_problem(value: Column, shape: Record, *, unread: Column) -> Column:
-    """The problem of a message, or null; `unread` says that Spark's parser failed on it."""
+    """Return the problem of a message, or null; `unread` states that Spark's parser failed."""
     text = value.cast("string")
-    # In an array nothing can stand beside the value but another item, which would be in the place of the mark.
+    # In an array, only a further item can follow the value, and would take the mark's place.
     whole = F.try_parse_json(F.concat(F.lit("["), text, F.lit(f',"{MARK}"]')))
     not_json = problem(RecordUndecodable.code, F.concat(F.lit("not JSON: "), F.make_valid_utf8(_shortened(text))))
     return (
@@ -62,7 +65,10 @@ def _half_surrogate(text: Column) -> Column:
 
 
 def _misfit(value: Column, shape: Shape, path: Path) -> Column:
-    """What is wrong with a value that is there and not null, as text that begins with its path; or null."""
+    """Return why a non-null value does not match the shape, or null if it matches.
+
+    The reason is a text that starts with the path.
+    """
     match shape:
         case Leaf(symbols=symbols) if symbols:
             fits = _is_text(value) & _text(value).isin(*symbols)
@@ -137,7 +143,7 @@ def _said(path: Path, text: Column) -> Column:
 
 
 def _let(value: Column, body: Callable[[Column], Column]) -> Column:
-    """The body with the value in place of its parameter, computed once however often the body names it."""
+    """Apply `body` to the value, which is computed once even if `body` uses the value several times."""
     return F.get(F.transform(F.array(value), body), F.lit(0))
 
 

@@ -1,4 +1,4 @@
-"""From what Spark's JSON parser gave to what a row holds: dates, times and bytes out of text, and defaults.
+"""Conversion of parsed JSON values to row values: dates, times and bytes from text, and defaults.
 
 | type              | JSON                                                                              |
 |-------------------|-----------------------------------------------------------------------------------|
@@ -7,7 +7,7 @@
 | timestamp         | ISO 8601 text (UTC unless it names a zone), or the number of its unit since 1970  |
 | decimal           | a number, or text with one                                                        |
 
-Decimals are read as variants, which keep all digits of a number without working out those of `1e30000000`.
+Decimals are read as variants, which preserve all digits of a number without expanding `1e30000000`.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ DIGITS: Final = r"^-?\d+$"
 WIDE: Final = r"[^\u0000-\u00ff]"
 _MOST_MILLIS: Final = (2**63 - 1) // 1_000
 _ROUNDED: Final = r"[0-9.]{17,}[eE]|[0-9.]{39,}|[0-9.][eE][+-]?0*[1-9][0-9]{2}"
-"""Numbers that a double may not hold exactly, wherever they stand in a message."""
+"""Numbers that a double may not represent exactly, anywhere in a message."""
 
 
 def member_value(value: Column, member: Member) -> Column:
-    """The value of a record's field: its default where it is missing or null, if it has one."""
+    """Return the value of a record's field, or the field's default if the value is missing or null."""
     if member.default is not MISSING:
         value = F.coalesce(present(value, member.shape), _default(member))
     return _value(value, member.shape) if has_readings(member.shape) else value
 
 
 def present(value: Column, shape: Shape) -> Column:
-    """The value as it was parsed; null where the message has null, which is a value among variants."""
+    """Return the parsed value, with JSON null as null. In a variant, JSON null is a value."""
     return F.when(~F.is_variant_null(value), value) if is_decimal(shape) else value
 
 
 def reading_of(value: Column, leaf: Leaf) -> Column:
-    """What a text, or a variant that is to be a decimal, stands for; null if it is nothing of that kind."""
+    """Convert a text, or the variant of a decimal; null if the conversion fails."""
     if isinstance(leaf.type, T.DecimalType):
         return exact_decimal(F.try_variant_get(value, "$", "string"), leaf.type)
     return _READINGS[leaf.reading](value)
 
 
 def is_rounded(value: Column) -> Column:
-    """Whether a variant may have lost digits: numbers with an exponent, and very long ones, become doubles."""
+    """Whether a variant may have lost digits: numbers with an exponent and very long numbers become doubles."""
     return (F.schema_of_variant(value) == "DOUBLE") & F.col("value").cast("string").rlike(_ROUNDED)
 
 
@@ -69,7 +69,7 @@ def _value(value: Column, shape: Shape) -> Column:
 
 
 def _default(member: Member) -> Column:
-    """A default as the parser would have given it, so that it is then read like any value."""
+    """Return a default in the form of a parsed value, to be converted like any value."""
     wrapped = json.dumps({"value": member.default})
     ddl = f"value {read_type(member.shape).simpleString()}"
     return F.from_json(F.lit(wrapped), ddl).getField("value")

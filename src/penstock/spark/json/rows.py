@@ -1,9 +1,8 @@
-"""Rows from JSON messages, strictly: what is not JSON, or does not fit, is refused by the name of its field.
+"""Strict decoder for JSON messages: invalid JSON and mismatches are rejected with the field's name.
 
-Spark's own parser is fast and forgiving: it takes a number for a text, and stops reading where the object ends,
-whatever follows. So each message is parsed once, and checked by comparisons that cost little. They leave doubt about
-some good messages, such as text that looks like a number; only these, and the bad ones, are looked at closely
-(`problems`).
+Spark's own parser is fast but lenient: it accepts a number as text, and ignores everything after the object's end. The
+decoder therefore parses each message once and applies cheap checks. The checks also doubt some valid messages, such as
+text that looks like a number. Only doubtful and invalid messages get an exact check (`problems`).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _PARSER = {"columnNameOfCorruptRecord": _BROKEN, "allowSingleQuotes": "false"}
 
 
 class JsonRows:
-    """Decodes messages that are JSON objects of one shape; fields that the shape does not name are left out."""
+    """Decoder for JSON objects of one shape. Fields missing from the shape are ignored."""
 
     def __init__(self, shape: Record) -> None:
         self._shape = shape
@@ -40,24 +39,25 @@ class JsonRows:
 
     @property
     def schema(self) -> T.StructType:
-        """As the protocol says."""
+        """The columns of the shape."""
         return row_type(self._shape)
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """As the protocol says."""
-        # A column of its own, used twice so that Spark keeps it: it would interpret what stands in the parser's call.
+        """Return the messages with the parsed object and their problem."""
+        # A separate column, used twice so that Spark does not inline it: an expression inside the parser's call is
+        # interpreted.
         ended = messages.select("*", _with_end(F.col("value")).alias(_ENDED))
         parsed = ended.select(*messages.columns, self._parsed_column, F.is_valid_utf8(_ENDED).alias(_IS_UTF8))
         return parsed.select(*messages.columns, PARSED, self._problem_column)
 
     def fields(self) -> Sequence[Column]:
-        """As the protocol says."""
+        """Return the expressions that take the row's columns from the result of `decode`."""
         return self._field_columns
 
     def learn(self, messages: DataFrame) -> None:
-        """As the protocol says: there is nothing to learn, every message is of the one shape."""
+        """Do nothing: every message has the given shape."""
 
-    # The columns are the same for every batch, and making them takes longer than many a batch.
+    # The columns are equal for every batch, and building them can take longer than a small batch.
 
     @cached_property
     def _parsed_column(self) -> Column:
@@ -85,29 +85,29 @@ class JsonRows:
             yield from _doubts(member.shape, _parsed(member.name), member.name)
 
     def _problem(self) -> Column:
-        """What a close look finds; Spark's parser has the last word on what it could not read."""
+        """Return the result of the exact check. Messages that Spark's parser cannot read are rejected, except `{}`."""
         unread = self._broken().isNotNull() & ~_is_empty_object(F.col("value"))
         return json_problem(F.col("value"), self._shape, unread=unread)
 
     def _broken(self) -> Column:
-        """The message if the parser failed on it; one that was not read closely is read again."""
+        """Return the message if the parser failed. If the first parse did not report failures, parse again."""
         if self._may_misread:
             return _parsed(_BROKEN)
         return self._from_json(_with_end(F.col("value")), closely=True).getField(_BROKEN)
 
     def _from_json(self, ended: Column, *, closely: bool) -> Column:
-        """What Spark's parser reads; closely, it also says whether it failed, which costs a tenth more."""
+        """Parse a message. With `closely`, also report parser failures, which costs 10 % more."""
         return F.from_json(ended, self._read_closely if closely else self._read, _PARSER)
 
 
 def _is_all_text(shape: Record) -> bool:
-    """Whether Spark's parser is asked for text alone: it takes any value for that, so it can only fail on the whole."""
+    """Whether all fields are read as text. Spark accepts any value as text, so only the whole message can fail."""
     shapes = (member.shape for member in shape.members)
     return all(isinstance(each, Leaf) and each.read_type == T.StringType() for each in shapes)
 
 
 def _doubts(shape: Shape, value: Column, name: str | None) -> Iterator[Column]:
-    """Where a value might not be what it was read as; `name` is that of the field it stands in directly."""
+    """Yield conditions under which a value may have been misread; `name` is the directly enclosing field."""
     match shape:
         case Leaf():
             yield from _leaf_doubts(shape, value, name)
@@ -146,10 +146,10 @@ def _inner_doubts(shape: Shape, item: Column, *, nullable: bool) -> Iterator[Col
 
 
 def _may_be_no_text(value: Column, name: str | None) -> Column:
-    """Whether a text looks like a number, true, false, an object or an array, and does not stand quoted in the message.
+    """Whether a text looks like a number, boolean, object or array, and is not quoted in the message.
 
-    Quotes inside a text are escaped in JSON, so the quoted name with the quoted value can only be a field. Most times
-    of day have a colon, which no number has.
+    Quotes inside strings are escaped in JSON, so the quoted name followed by the quoted value can only be a field. Most
+    times of day contain a colon, which no number contains.
     """
     begins_low = (value < F.lit(":")) & ~F.contains(value, F.lit(":"))
     is_word = value.isin("true", "false") | value.startswith("[") | value.startswith("{")
@@ -163,12 +163,12 @@ def _may_be_no_text(value: Column, name: str | None) -> Column:
 
 
 def _any(conditions: Iterable[Column]) -> Column:
-    """Whether one of the conditions holds; one that is unknown, of a value that is null, does not."""
+    """Whether any condition holds. Null, the condition of a null value, counts as false."""
     return F.coalesce(reduce(or_, conditions, F.lit(False)), F.lit(False))
 
 
 def _with_end(value: Column) -> Column:
-    """The message with one more field in the place of its last brace: if that is not read, something follows it."""
+    """Replace the last brace by another field. If the parser does not read the field, the object ended earlier."""
     body = F.substring(value, F.lit(1), F.octet_length(value) - 1)
     return F.concat(body, F.lit(bytearray(_TAIL))).cast("string")
 

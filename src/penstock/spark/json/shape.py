@@ -1,7 +1,7 @@
-"""What JSON messages look like: a tree made of an Avro schema or of Spark's types, and the Spark types that go with it.
+"""Shapes of JSON messages: a tree built from an Avro schema or Spark types, with the matching Spark types.
 
-`read_type` is what Spark's parser is asked for, `row_type` what a row holds in the end. They differ where JSON has no
-form of its own (bytes, dates, times): these are read as text, and then made into what they stand for.
+`read_type` is the type requested from Spark's parser, `row_type` the type of the resulting rows. The types differ where
+JSON has no native form (bytes, dates, times): the parser reads text, which is then converted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from penstock.schemas.avro.sizes import require_columns
 
 @dataclass(frozen=True)
 class Leaf:
-    """A single value: what it is called in messages, its Spark type, and how text becomes it, if it is read as text."""
+    """Single value: its name in messages, its Spark type, and the conversion if the value is read as text."""
 
     name: str
     type: T.DataType
@@ -43,7 +43,7 @@ class Leaf:
 
     @property
     def read_type(self) -> T.DataType:
-        """What Spark's parser is asked for."""
+        """The type requested from Spark's parser."""
         if is_decimal(self):
             return T.VariantType()
         return T.StringType() if self.reading else self.type
@@ -51,7 +51,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Items:
-    """An array."""
+    """JSON array."""
 
     items: Shape
     nullable: bool = True
@@ -59,7 +59,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Entries:
-    """An object with any keys, and values of one kind."""
+    """JSON object with arbitrary keys and values of one shape."""
 
     values: Shape
     nullable: bool = True
@@ -67,7 +67,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class Member:
-    """A field of a record; one that is required must be there and not null."""
+    """Field of a record. A required field must be present and not null."""
 
     name: str
     shape: Shape
@@ -77,7 +77,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Record:
-    """An object with named fields."""
+    """JSON object with named fields."""
 
     members: tuple[Member, ...] = field(default=())
 
@@ -122,7 +122,7 @@ _SPARK: Mapping[type[T.DataType], Leaf] = {
 
 
 def shape_of_schema(schema: Schema) -> Record:
-    """The shape of an Avro schema's records; refuses what cannot be a row."""
+    """Return the shape of an Avro schema's records. Raise SchemaError if records cannot become rows."""
     if not isinstance(schema.type, RecordType):
         raise SchemaError(f"the schema is of type {type_name(schema.type)}, not a record", hint="rows need a record")
     if is_recursive(schema.type):
@@ -134,7 +134,7 @@ def shape_of_schema(schema: Schema) -> Record:
 
 
 def shape_of_ddl(ddl: str) -> Record:
-    """The shape of Spark's DDL, such as `id BIGINT NOT NULL, name STRING`."""
+    """Return the shape of Spark DDL, such as `id BIGINT NOT NULL, name STRING`."""
     struct = T.DataType.fromDDL(ddl)
     if not isinstance(struct, T.StructType):
         raise SchemaError(f"{ddl!r} names no columns", hint="write a name and a type for each: id BIGINT, name STRING")
@@ -142,17 +142,17 @@ def shape_of_ddl(ddl: str) -> Record:
 
 
 def shape_of_struct(struct: T.StructType) -> Record:
-    """The shape of Spark's own types; a column that is NOT NULL is required."""
+    """Return the shape of a Spark struct. NOT NULL columns are required."""
     return Record(tuple(Member(item.name, _of_spark(item.dataType), not item.nullable) for item in struct.fields))
 
 
 def read_type(shape: Shape) -> T.DataType:
-    """The type that Spark's JSON parser is asked for."""
+    """Return the type requested from Spark's JSON parser."""
     return _spark_type(shape, lambda leaf: leaf.read_type)
 
 
 def row_type(shape: Record) -> T.StructType:
-    """The type of the rows that come out."""
+    """Return the type of the resulting rows."""
     found = _spark_type(shape, lambda leaf: leaf.type)
     assert isinstance(found, T.StructType)  # noqa: S101 - a record's type is a struct
     return found
@@ -164,7 +164,7 @@ def is_decimal(shape: Shape) -> bool:
 
 
 def has_readings(shape: Shape) -> bool:
-    """Whether anything in the shape is read as text and made into something else."""
+    """Whether any part of the shape is converted after parsing, or has a default."""
     match shape:
         case Leaf(reading=reading):
             return bool(reading)
@@ -213,7 +213,7 @@ def _member(item: Field) -> Member:
 
 
 def _default(value: object, shape: Shape) -> object:
-    """A default as a message would have it: Avro writes that of a decimal as the bytes of its unscaled number."""
+    """Return a default in JSON form. Avro stores a decimal's default as the bytes of the unscaled number."""
     match shape, value:
         case Leaf(type=T.DecimalType() as kind), str():
             return f"{int.from_bytes(value.encode('latin-1'), 'big', signed=True)}e-{kind.scale}"
@@ -228,7 +228,7 @@ def _default(value: object, shape: Shape) -> object:
 
 
 def _of_avro(avro_type: Type, name: str) -> tuple[Shape, bool]:
-    """The shape, and whether it may be null."""
+    """Return the shape, and whether null is allowed."""
     match avro_type:
         case UnionType(branches=branches):
             return _union(branches, name)
