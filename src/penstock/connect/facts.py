@@ -49,7 +49,7 @@ class Partition:
 
     @property
     def full_name(self) -> str:
-        """The name that patterns match."""
+        """The name for matching patterns."""
         return f"{self.schema}.{self.name}"
 
     @property

@@ -62,7 +62,7 @@ def read_by(condition: str, rows: DataFrame) -> frozenset[str]:
 
 @dataclass
 class _Definitions:
-    """Attributes defined in a plan, each with the attributes it refers to. Input columns are known by name."""
+    """Attributes defined in a plan, each with the referenced attributes. Input columns are known by name."""
 
     given: Mapping[int, str]
     defined: dict[int, tuple[frozenset[int], bool]] = field(default_factory=dict)

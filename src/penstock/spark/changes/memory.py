@@ -57,10 +57,10 @@ class DeleteMemory:
         self._add(deleted.select(key_text(deleted, facts.keys).alias(KEY), *position()), facts.last_delete)
 
     def note_truncate(self, session: SparkSession, lsn: int) -> None:
-        """Store a truncate: the deletion of all rows with lower log positions.
+        """Store a truncate: the deletion of all rows with a lower `lsn`.
 
-        A truncate waits for all other transactions, so no commit position is needed. The commit position of a truncate
-        (the previous commit) also applies to rows inserted later in the truncate's transaction.
+        The commit position is not compared. A truncate waits for all other transactions, and rows inserted later in the
+        truncate's transaction have an equal commit position.
         """
         place = F.lit(lsn).cast("bigint")
         all_rows = session.range(1).select(F.lit(_WHOLE_TABLE).alias(KEY), place.alias("commit"), place.alias("lsn"))
@@ -109,7 +109,7 @@ class DeleteMemory:
         return session.read.format("delta").load(self._path).select(KEY, F.struct("commit", "lsn").alias(PLACE))
 
     def forget(self, session: SparkSession) -> None:
-        """Remove deletions stored longer ago than the configured number of days."""
+        """Delete entries older than the configured days, the longest possible replay."""
         self._forgot_at = time.monotonic()
         if self._exists():
             forget_noted(session, self._path, self._days)

@@ -2,7 +2,7 @@
 
 Changes are ordered by commit. `commit` is the position of the previous commit, `lsn` the position of the change. A
 snapshot row has no commit and shows the committed state up to `lsn`. A change right after a connector's first snapshot
-has no commit either, and may precede the snapshot in the log if its transaction was open during the snapshot. This
+has no commit either, and may precede the snapshot in the log if its transaction was open during the snapshot. Such a
 change is newer than every snapshot row received earlier.
 """
 
@@ -27,8 +27,8 @@ Place = tuple[int, int]
 def in_order(changes: DataFrame, key: Sequence[Column], *, lifts: bool) -> DataFrame:
     """Return the changes with a sort value that orders the changes of each row, identified by `key`.
 
-    If changes without a commit arrived together with snapshot rows, `lifts` orders each change after the snapshot rows
-    with lower offsets.
+    If changes without a commit arrived together with snapshot rows, `lifts` orders each of the changes after the
+    snapshot rows with lower offsets.
     """
     if not lifts:
         return changes.withColumn(ORDER, _order(_zero()))
@@ -59,7 +59,7 @@ def position() -> list[Column]:
 
 
 def is_newer(new: Column, old: Column) -> Column:
-    """Whether a change may replace the stored change, by the metadata of both. A repeated change may."""
+    """Whether a change may replace the stored change, by the metadata of both. A repeated change may, too."""
     came_before = (new.getField("partition") == old.getField("partition")) & (
         new.getField("offset") < old.getField("offset")
     )

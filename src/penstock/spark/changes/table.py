@@ -137,7 +137,7 @@ class ChangeTable:
         return is_delta_table(self._files, self.table.path)
 
     def apply(self, change: Callable[[], None]) -> None:
-        """Run a change of the table, and retry on a conflict. Compactions are rare, so the stream succeeds.
+        """Run a change of the table, and retry conflicts. Compactions are rare, so one of five attempts succeeds.
 
         `change` must be idempotent.
         """

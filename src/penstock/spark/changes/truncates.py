@@ -69,6 +69,6 @@ class TruncateMemory:
         return session.read.format("delta").load(self._path).withColumnRenamed(_STORED_LSN, LSN)
 
     def forget(self, session: SparkSession) -> None:
-        """Remove truncates stored longer ago than the configured number of days."""
+        """Delete truncates older than the configured days, the longest possible replay."""
         if is_delta_table(self._files, self._path):
             forget_noted(session, self._path, self._days)

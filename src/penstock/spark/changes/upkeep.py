@@ -33,7 +33,7 @@ _LOG_HOURS = 30 * 24
 
 @dataclass(frozen=True)
 class Upkeep:
-    """Maintains tables. Files that a reader may have needed in the last `keep_hours` are kept."""
+    """Maintains tables. Files needed by readers of the last `keep_hours` are kept."""
 
     session: SparkSession
     keep_hours: int

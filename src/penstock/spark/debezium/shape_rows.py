@@ -233,7 +233,7 @@ class ShapeRows:
         return F.coalesce(F.when(sequence.startswith('["'), digits).try_cast("bigint"), self._file())
 
     def _read_at(self) -> Column:
-        """Return up to which position changes had been sent along with an incremental snapshot row.
+        """Return the log position already streamed when an incremental snapshot sent the row.
 
         Such a row has no log position of its own.
         """

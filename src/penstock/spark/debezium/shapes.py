@@ -68,8 +68,9 @@ class Shape:
         """Return a shape that reads the messages of both shapes, or None.
 
         JSON is read by name, so shapes with compatible common columns can be joined. Frequent schema changes then do
-        not make queries more expensive to plan. A truncate without a key joins any shape. If a column had several names
-        that are equal in the lake, the shapes stay separate, each with its own name.
+        not make queries more expensive to plan. The shape of truncates, which have no key, can be joined to a shape
+        with a key. If a column had several names that are equal in the lake, the shapes stay separate, each with its
+        own name.
         """
         if other in (self, replace(self, key=None, key_schema=None)):
             return self

@@ -128,7 +128,7 @@ def _decimal(wire: Wire) -> Meaning:
 
 
 def _variable_decimal(_wire: Wire) -> Meaning:
-    """Convert a number of any scale to text, the only exact type."""
+    """Convert a number of any scale to text, which alone preserves the number exactly."""
 
     def text(value: Column) -> Column:
         scale = value.getField("scale")
