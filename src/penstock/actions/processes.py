@@ -1,4 +1,4 @@
-"""One pipeline in several processes, which share its partitions as members of one group."""
+"""Several processes for one pipeline. The processes share its partitions as members of one group."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _TELL_SECONDS = 0.5
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _GRACE_SECONDS = 5.0
 _FAILED = 70
-"""The exit code of a process whose pipeline failed; with any other but 0 the process itself died."""
+"""Exit code of a process whose pipeline failed. Any other code except 0 means that the process itself died."""
 
 _context = get_context("spawn")
 """A forked process would inherit librdkafka's state without its threads."""
 
 Host = Callable[[Callable[[], int]], int]
-"""Calls a worker's work in the worker's process, and gives its exit code back, unless it ends the process with it."""
+"""Runs a worker's code in the worker's process and returns the exit code, unless the host ends the process."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class _Worker:
-    """A process in our care; `ended` when it is not to be started again."""
+    """Supervised process. `ended`: the process will not be restarted."""
 
     number: int
     vitals: Vitals
@@ -55,7 +55,7 @@ class _Worker:
 
 
 class PipelineProcesses:
-    """Starts the processes, and starts those again that died; one whose pipeline failed ends them all."""
+    """Supervisor of a pipeline's processes. Dead processes are restarted; a failed pipeline ends all processes."""
 
     def __init__(self, spec: PipelineSpec, settings: Settings, host: Host) -> None:
         self.name = spec.name
@@ -73,21 +73,21 @@ class PipelineProcesses:
             self._start(worker, self._spec)
 
     def stop(self) -> None:
-        """Ask every process to end; nothing is waited for."""
+        """Ask every process to end, without waiting."""
         self._stopping = True
         for worker in self._workers:
             if worker.process is not None and worker.process.is_alive():
                 worker.process.terminate()
 
     def join(self, timeout: float) -> bool:
-        """Look after the processes; whether all have ended for good."""
+        """Poll and restart the processes, without waiting. Return whether all have ended for good."""
         del timeout
         for worker in self._workers:
             self._look_after(worker)
         return all(worker.ended for worker in self._workers)
 
     def end(self) -> None:
-        """Wait until all have ended; one that takes longer than it may is killed."""
+        """Wait until all processes have ended. Kill a process that exceeds the time limit."""
         give_up = monotonic() + self._spec.options.shutdown_timeout + _GRACE_SECONDS
         for worker in self._workers:
             if worker.process is not None:
@@ -98,7 +98,7 @@ class PipelineProcesses:
                     worker.process.join()
 
     def vitals(self) -> list[Vitals]:
-        """How the pipeline is in each of its processes."""
+        """Return the status of the pipeline in each process."""
         return [_vitals(worker) for worker in self._workers]
 
     def _start(self, worker: _Worker, spec: PipelineSpec) -> None:
@@ -135,24 +135,24 @@ class PipelineProcesses:
 
 
 def _going_on(spec: PipelineSpec) -> PipelineSpec:
-    """The pipeline as it is started again: the group has been moved to its start already."""
+    """Return the spec for a restart, with `start: committed`: the group has already been moved to its start."""
     config = spec.source.config.model_copy(update={"start": "committed"})
     return spec.model_copy(update={"source": spec.source.model_copy(update={"config": config})})
 
 
 def _before(spec: PipelineSpec, number: int) -> Vitals:
-    """What is known of a worker that has told nothing yet."""
+    """Return the status of a worker before its first report."""
     return Vitals(spec.name, number, "starting", datetime.now(UTC), stuck_after=spec.options.stuck_after)
 
 
 def _vitals(worker: _Worker) -> Vitals:
-    """What a worker told last, and how long ago that was if it should be telling more."""
+    """Return the last reported status, with the seconds since the report while the process should be running."""
     silence = monotonic() - worker.heard_at if worker.process is not None else 0.0
     return replace(worker.vitals, unheard=silence)
 
 
 def _died(worker: _Worker, code: int | None) -> None:
-    """Say so, and let its vitals say so until the process that comes after it tells its own."""
+    """Log the death of a process. The worker's status shows the death until the next process reports."""
     how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
     told = f"worker {worker.number} {how}, and is started again after {worker.pause:.0f} s"
     _log.error("pipeline %s: %s", worker.vitals.pipeline, told)
@@ -183,7 +183,7 @@ def _failure(worker: _Worker) -> PenstockError:
 
 
 def run_worker(spec: PipelineSpec, settings: Settings, number: int, tell: Connection, host: Host) -> None:
-    """One of the processes: run the pipeline until SIGTERM, and tell how it is."""
+    """Run the pipeline in a worker process until SIGTERM or SIGINT, and report its status."""
     stop = Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda _number, _frame: stop.set())
@@ -191,7 +191,7 @@ def run_worker(spec: PipelineSpec, settings: Settings, number: int, tell: Connec
 
 
 def _work(spec: PipelineSpec, settings: Settings, number: int, tell: Connection, stop: Event) -> int:
-    """The exit code of a worker whose pipeline has ended."""
+    """Run the pipeline to its end. Return the exit code of the worker."""
     pipeline = PipelineThread(Pipeline(spec, settings), number)
     Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
     telling = Thread(target=_tell, args=(pipeline, tell, stop), daemon=True)
@@ -216,7 +216,7 @@ def _send(tell: Connection, pipeline: PipelineThread) -> None:
 
 
 def _end_with_parent(stop: Event) -> None:
-    """A worker whose parent was killed would go on unseen."""
+    """Stop when the parent dies: an orphaned worker would continue unnoticed."""
     parent = parent_process()
     if parent is not None:
         parent.join()

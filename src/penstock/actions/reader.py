@@ -1,4 +1,4 @@
-"""What a pipeline reads from: a group's partitions, a part of them to look at, or a file of events."""
+"""Interface of readers: a group's partitions, an excerpt of them, or a file of events."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ Received = TypeVar("Received")
 
 
 class Reader(Protocol):
-    """Gives records out, and takes note of how far a pipeline has come; `kafka.group_reader` has the guarantees."""
+    """Source of records that stores a pipeline's progress. `kafka.group_reader` states the guarantees."""
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether no more records will come."""
         ...
 
     def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:
-        """Give `receive` the records that are there, or come within `wait` seconds; what it makes of them."""
+        """Pass the records available within `wait` seconds to `receive`, at most `size`. Return its result."""
         ...
 
     def commit(self, done: Offsets, *, wait: bool) -> None:
-        """All records before these offsets are done: keep that for the next start."""
+        """Store these offsets for the next start: all records before them are done."""
         ...
 
     def standing(self) -> Standing:
-        """How far it is."""
+        """Return the reader's position and lag."""
         ...
 
     def close(self, done: Offsets) -> None:
-        """Commit, and let go."""
+        """Commit and disconnect."""
         ...

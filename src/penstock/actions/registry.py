@@ -1,4 +1,4 @@
-"""Which class a `type:` in a pipeline's file stands for."""
+"""Registry of the classes behind the `type:` values in a pipeline's file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.errors import UsageError
 
 
 class Kind(NamedTuple):
-    """A kind of plugin: its name, those built in, the groups of its Python entry points, and what a class must have."""
+    """Kind of plugin: name, built-in classes, groups of Python entry points, and required methods."""
 
     name: str
     builtin: dict[str, str]
@@ -20,7 +20,7 @@ class Kind(NamedTuple):
     methods: tuple[str, ...]
 
     def entry_points(self) -> dict[str, str]:
-        """What installed packages offer: names, and where their classes are; DataHub's plugins are found as well."""
+        """Return the names and class paths of installed plugins, including DataHub's."""
         found = [entry for group in self.groups for entry in entry_points(group=group)]
         return {entry.name: entry.value for entry in reversed(found)}
 
@@ -61,8 +61,8 @@ FILTERS = Kind(
 )
 
 
-def find_class(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - any class with the kind's methods serves
-    """The class of a built-in name, an entry point, or a `module:Class` (or `module.Class`) of the user's own."""
+def find_class(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - any class with the kind's methods
+    """Return the class of a built-in name, an entry point, or a user's `module:Class` (or `module.Class`)."""
     found = _load(kind, type_name)
     missing = [method for method in kind.methods if not callable(getattr(found, method, None))]
     if missing:
@@ -86,14 +86,14 @@ def _load(kind: Kind, type_name: str) -> Any:  # noqa: ANN401 - as above
 
 
 def imported(place: str) -> Any:  # noqa: ANN401 - as above
-    """What stands at `module:name`; UsageError if it cannot be imported, whatever its module raises."""
+    """Return the object at `module:name`. Raise UsageError if the import fails, whatever the module raises."""
     module_name, _, name = place.partition(":")
     hint = "is it installed, or in a directory that PYTHONPATH names?"
     try:
         module = import_module(module_name)
     except ImportError as error:
         raise UsageError(f"{place} cannot be imported: {error}", hint=hint) from error
-    except (Exception, SystemExit) as error:  # a user's module may raise anything, and other files are still to be run
+    except (Exception, SystemExit) as error:  # a user's module may raise anything; other files must still run
         raise UsageError(f"{place} cannot be imported: {told(error)[1]}", hint="run the module by itself") from error
     if not hasattr(module, name):
         raise UsageError(f"{place}: the module {module_name} has no {name}", hint=hint)

@@ -1,4 +1,4 @@
-"""When an event is retried: after which errors, and with pauses that grow and vary by chance."""
+"""Retry policy of events: which errors are retried, with growing and randomized pauses."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from penstock.actions.spec import Options
 from penstock.errors import PenstockError, Transient
 
 RAISED = "action.raised"
-"""The code of errors that are none of ours."""
+"""Code of exceptions that are not Penstock's."""
 
 _DRIVER_ERROR = "OperationalError"
-"""PEP 249's name for errors of a database that are not the program's: every driver has a class of this name."""
+"""PEP 249's name for database errors outside the program's control. Every driver has a class of this name."""
 
 _MAX_CAUSES = 20
 _BUSY = frozenset({408, 425, 429})
@@ -22,7 +22,7 @@ _ERRORS = range(400, 600)
 
 @dataclass(frozen=True)
 class Retries:
-    """How often to try again, and after which pauses, in seconds."""
+    """Retry policy: the number of retries, and the pauses in seconds."""
 
     count: int
     first_pause: float
@@ -31,14 +31,15 @@ class Retries:
 
     @classmethod
     def of(cls, options: Options) -> Retries:
-        """Read a pipeline's options; where a count is given and `retry_on` is not, every error is retried."""
+        """Return the policy of a pipeline's options. With a count but no `retry_on`, every error is retried."""
         every = options.retry_on == "any" or (options.retry_on is None and options.retry_count > 0)
         return cls(options.retry_count, options.retry_backoff, options.retry_backoff_max, every)
 
     def pause(self, attempts: int, error: BaseException, chance: float) -> float | None:
-        """How long to wait after so many attempts, at a chance between 0 and 1; None to give up.
+        """Return the pause before the next attempt, or None to give up. `chance` is random, between 0 and 1.
 
-        Half of the pause is by chance, so that many who failed together do not come back together.
+        Half of the pause is random, so that events that failed together are not retried together. An error with
+        `retry_after` sets the pause itself, up to the longest pause.
         """
         if attempts > self.count or not (self.every_error or may_pass(error)):
             return None
@@ -50,11 +51,11 @@ class Retries:
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether the same attempt may work later.
+    """Return whether a retry may succeed.
 
-    Libraries such as requests and httpx wrap the error of a connection in their own; the original is its cause. The
-    first error in the chain that gives an answer decides: one of ours by its class, an HTTP status, an error of the
-    system or of a database driver.
+    Libraries such as requests and httpx wrap a connection's error in their own; the original error is its cause. The
+    first conclusive error in the chain decides: a Penstock error by its class, an HTTP status, an error of the
+    operating system or of a database driver.
     """
     for each in _causes(error):
         if isinstance(each, PenstockError):
@@ -68,7 +69,7 @@ def may_pass(error: BaseException) -> bool:
 
 
 def _http_status(error: BaseException) -> int | None:
-    """The status of the HTTP answer that an error stands for: requests, httpx, aiohttp and urllib."""
+    """Return the HTTP status behind an error of requests, httpx, aiohttp or urllib."""
     answer = getattr(error, "response", None)
     for holder, name in ((answer, "status_code"), (error, "status"), (error, "code")):
         status = getattr(holder, name, None)
@@ -78,7 +79,7 @@ def _http_status(error: BaseException) -> int | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, what it was raised from, what that was raised from, and so on; also what `from None` hides."""
+    """Yield an error and its chain of causes, including causes hidden by `from None`."""
     found: BaseException | None = error
     for _ in range(_MAX_CAUSES):
         if found is None:
@@ -88,7 +89,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def told(error: BaseException) -> tuple[str, str]:
-    """An error's code and text, as dead letters and reports have them."""
+    """Return the code and the text of an error for dead letters and reports."""
     if isinstance(error, PenstockError):
         return error.code, error.message
     return RAISED, f"{type(error).__name__}: {error}".removesuffix(": ")

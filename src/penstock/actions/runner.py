@@ -1,4 +1,4 @@
-"""Runs pipelines side by side: one that fails leaves the others running, and all end in good order."""
+"""Runner of concurrent pipelines. A failed pipeline leaves the others running, and all end in order."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ _LOOK_SECONDS = 0.1
 
 
 class Charge(Protocol):
-    """What a runner looks after: a pipeline on a thread, or in processes of its own."""
+    """Pipeline supervised by a runner, on a thread or in its own processes."""
 
     name: str
     settings: Settings
     failure: PenstockError | None
 
     def start(self) -> None:
-        """Begin."""
+        """Start the pipeline."""
         ...
 
     def stop(self) -> None:
-        """Ask it to end; nothing is waited for."""
+        """Ask the pipeline to stop, without waiting."""
         ...
 
     def join(self, timeout: float) -> bool:
-        """Wait until it has ended by itself; whether it has."""
+        """Wait up to `timeout` seconds. Return whether the pipeline has ended by itself."""
         ...
 
     def end(self) -> None:
-        """Wait until it has ended, to its time limit."""
+        """Wait until the pipeline has ended, up to its time limit."""
         ...
 
     def vitals(self) -> list[Vitals]:
-        """How it is, in each of its processes."""
+        """Return the pipeline's status in each of its processes."""
         ...
 
 
 class Runner:
-    """Starts its charges, looks after them until all have ended or `stop` is set, and ends them."""
+    """Starts the pipelines, supervises them until all have ended or `stop` is set, and ends them."""
 
     def __init__(self, charges: Sequence[Charge]) -> None:
         self._charges = charges
 
     def run(self, stop: Event) -> dict[str, PenstockError]:
-        """The failures of those that failed, by their names."""
+        """Run the pipelines. Return the errors of failed pipelines by name."""
         for charge in self._charges:
             charge.start()
         try:
@@ -59,12 +59,12 @@ class Runner:
         return {charge.name: charge.failure for charge in self._charges if charge.failure is not None}
 
     def vitals(self) -> Iterator[Vitals]:
-        """How all of them are."""
+        """Yield the status of every pipeline."""
         for charge in self._charges:
             yield from charge.vitals()
 
     def _have_ended(self) -> bool:
-        """Whether all have; each is looked after, whatever the others do."""
+        """Return whether all pipelines have ended. All are polled, because `join` also restarts dead processes."""
         ended = [charge.join(0) for charge in self._charges]
         return all(ended)
 

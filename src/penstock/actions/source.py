@@ -1,4 +1,4 @@
-"""Where a pipeline reads from: its topics, and where in them it starts."""
+"""Kafka source of a pipeline: its topics and its start position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def open_reader(source: KafkaSource, clients: Clients, callbacks: Callbacks) -> GroupReader:
-    """A reader that stands where the source is to start; TopicNotFound if not one of its topics is there."""
+    """Return a reader at the source's start position. Raise TopicNotFound if no topic of the source exists."""
     topics = list(source.routes())
     with Admin(clients.consumer) as admin:
         partitions = find_partitions(admin, present_topics(admin, topics))
@@ -28,12 +28,12 @@ def open_reader(source: KafkaSource, clients: Clients, callbacks: Callbacks) -> 
             starts = starting_offsets(admin, partitions, moment(_stateless_start(source.start)))
             return GroupReader(clients.consumer, topics, None, starts=starts, callbacks=callbacks)
         _move_group(admin, source.start, clients, partitions)
-    # Every partition that was there has a place by now: one without it came later, and all that it holds is new.
+    # Every partition found above has an offset by now. A partition without an offset is newer: all its records are new.
     return GroupReader(clients.consumer, topics, clients.group, fallback="earliest", callbacks=callbacks)
 
 
 def present_topics(admin: Admin, topics: Collection[str]) -> list[str]:
-    """Those of the topics that are there; TopicNotFound if not one is."""
+    """Return the existing topics. Raise TopicNotFound if none exists."""
     there = read_cluster(admin).topics
     found = [topic for topic in topics if topic in there]
     if not found:
@@ -50,9 +50,9 @@ def _stateless_start(start: str) -> str:
 
 
 def _move_group(admin: Admin, start: str, clients: Clients, partitions: Collection[PartitionId]) -> None:
-    """Move the group to its start, or give it a place where it has none, so that a restart misses nothing.
+    """Move the group to its start, or commit missing offsets, so that a restart misses no records.
 
-    A group with members stays where it is: they were started from the same file, and gave it places then.
+    A group with members stays unchanged: its members were started from the same file and have set the offsets.
     """
     group = GroupName(clients.group)
     offsets = _wanted(admin, start, clients, partitions)

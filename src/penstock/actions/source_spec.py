@@ -1,4 +1,4 @@
-"""The `source:` of a pipeline's file: which cluster and topics, where to start, how to commit."""
+"""`source:` section of a pipeline's file: cluster and topics, start position, commits."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ DEFAULT_ROUTES = {
     MCL_TIMESERIES: ["MetadataChangeLog_Timeseries_v1"],
     PE: ["PlatformEvent_v1"],
 }
-"""The topic of versioned changes has had two names; whichever of these topics are there are read."""
+"""Versioned change logs have had two topic names. All existing topics of the list are read."""
 
 _SAFE_EVERY, _QUICK_EVERY = 100, 500
 _WORDS = ("committed", "earliest", "latest")
 
 
 class Part(BaseModel):
-    """A part of a pipeline's file."""
+    """Section of a pipeline's file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ActionConnection(Connection):
-    """A cluster and its registry, with the keys of DataHub's connections."""
+    """Cluster and registry, with the keys of DataHub's connections."""
 
     client_timeout_seconds: float | None = Field(None, gt=0, le=3600, description="how long one call may take")
 
@@ -44,7 +44,7 @@ class ActionConnection(Connection):
 
 
 class KafkaSource(Part):
-    """Kafka as a source of events."""
+    """Kafka as an event source."""
 
     connection: ActionConnection = Field(default_factory=ActionConnection)
     topic_routes: dict[str, Topics] = Field(default_factory=lambda: dict(DEFAULT_ROUTES), min_length=1)
@@ -67,7 +67,7 @@ class KafkaSource(Part):
     @field_validator("topic_routes")
     @classmethod
     def _one_route_for_a_topic(cls, routes: dict[str, list[str]]) -> dict[str, list[str]]:
-        """Messages of two kinds cannot be told apart; both routes of change logs hold the same kind."""
+        """Reject ambiguous messages: a topic under routes of two kinds. Both change-log routes are one kind."""
         known: dict[str, str] = {}
         for route, topics in routes.items():
             for topic in topics:
@@ -79,7 +79,7 @@ class KafkaSource(Part):
     @field_validator("start", mode="before")
     @classmethod
     def _a_moment(cls, given: object) -> object:
-        """YAML makes a datetime of some times."""
+        """Convert datetimes to text and check the time: YAML parses some times as datetimes."""
         text = given.isoformat() if isinstance(given, datetime) else given
         if isinstance(text, str) and text not in _WORDS:
             parse_time(text)
@@ -87,12 +87,12 @@ class KafkaSource(Part):
 
     @property
     def commits(self) -> tuple[Commit, int]:
-        """How to commit, and after how many events at the latest; DataHub's keys hold where ours are not given."""
+        """Commit mode and maximum number of events between commits. DataHub's keys apply if ours are missing."""
         given = self.model_fields_set
         if "commit" not in given and self.async_commit_enabled is False:
             return "sync", self.commit_every or 1
         return self.commit, self.commit_every or (_SAFE_EVERY if self.commit == "sync" else _QUICK_EVERY)
 
     def routes(self) -> dict[str, str]:
-        """The route of each topic."""
+        """Return the route of each topic."""
         return {topic: route for route, topics in self.topic_routes.items() for topic in topics}

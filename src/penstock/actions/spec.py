@@ -1,4 +1,4 @@
-"""A pipeline's file: every key with its meaning and default; a file written for DataHub Actions fits."""
+"""Format of a pipeline's file: every key with its meaning and default. Files for DataHub Actions are valid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_IN_FILES = re.compile(r"[^\w\-_]")
 
 
 def _or_empty(value: object) -> object:
-    """YAML has nothing where every line under a key is a comment."""
+    """Replace None by an empty map: YAML yields None if all lines under a key are comments."""
     return {} if value is None else value
 
 
@@ -33,21 +33,21 @@ Config = Annotated[dict[str, Any], BeforeValidator(_or_empty)]
 
 
 class Plugin(Part):
-    """An action or a transformer: a built-in name, an entry point or a `module:Class`, and its own settings."""
+    """Action or transformer: a built-in name, an entry point or a `module:Class`, with its settings."""
 
     type: str = Field(min_length=1)
     config: Config = Field(default_factory=dict)
 
 
 class Source(Part):
-    """Where events come from."""
+    """Source of events."""
 
     type: Literal["kafka"] = "kafka"
     config: Annotated[KafkaSource, BeforeValidator(_or_empty)] = Field(default_factory=KafkaSource)
 
 
 class Options(Part):
-    """What holds when something fails, and how much is done at once."""
+    """Options for failures and concurrency."""
 
     retry_count: int = Field(0, ge=0, le=1000, description="attempts after the first one")
     retry_backoff: Seconds = Field(0.5, description="before the first retry; doubles with each, and varies by chance")
@@ -65,14 +65,14 @@ class Options(Part):
     stuck_after: Seconds = Field(300.0, description="/healthz is red when an event is in work for so long")
 
     def letters(self, pipeline: str) -> str | None:
-        """The topic for what fails in this pipeline, or None where there is to be none."""
+        """Return the dead-letter topic of a pipeline, or None if disabled."""
         if self.dead_letters is False:
             return None
         return self.dead_letters or f"{_NOT_IN_TOPICS.sub('_', pipeline)}.dead"
 
 
 class PipelineSpec(Part):
-    """One pipeline; its `name` is the consumer group, so the same file on several machines shares the load."""
+    """One pipeline. Its `name` is the default consumer group, so several machines with one file share the load."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     enabled: bool = True
@@ -87,7 +87,7 @@ class PipelineSpec(Part):
     @field_validator("options")
     @classmethod
     def _reads_no_letters(cls, options: Options, info: ValidationInfo) -> Options:
-        """A pipeline that reads its own dead letters never comes to an end."""
+        """Reject a pipeline that reads its own dead letters: such a pipeline never finishes."""
         source, name = info.data.get("source"), info.data.get("name")
         letters = options.letters(name) if name else None
         if source is not None and letters in source.config.routes():
@@ -102,10 +102,10 @@ class PipelineSpec(Part):
 
     @property
     def dead_letters(self) -> str | None:
-        """The topic for what fails, or None where there is to be none."""
+        """Dead-letter topic, or None if disabled."""
         return self.options.letters(self.name)
 
     @property
     def directory(self) -> str:
-        """The name as a directory, as DataHub makes it."""
+        """Directory name of the pipeline, derived as in DataHub."""
         return _NOT_IN_FILES.sub("_", self.name).lower()

@@ -1,4 +1,4 @@
-"""What became of the events of one pipeline, by their types, as plain numbers."""
+"""Event counters of one pipeline by event type, as plain numbers."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _MAX_TYPES, _MAX_LENGTH = 100, 100
 
 @dataclass(slots=True)
 class Histogram:
-    """How often something took how long: counts by bucket, the last one without end, and seconds in all."""
+    """Histogram of durations: counts by bucket, the last bucket without a limit, and total seconds."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
     seconds: float = 0.0
 
     def observe(self, seconds: float) -> None:
-        """It took so long."""
+        """Add one duration."""
         self.counts[bisect_left(BUCKETS, seconds)] += 1
         self.seconds += seconds
 
     def add(self, other: Histogram) -> None:
-        """Take another process's numbers in."""
+        """Add another process's numbers."""
         self.counts = [one + more for one, more in zip(self.counts, other.counts, strict=True)]
         self.seconds += other.seconds
 
 
 @dataclass(slots=True)
 class Counts:
-    """Events of one type: every one received is filtered, done or failed in the end.
+    """Counters of one event type. Every received event is finally filtered, done or failed.
 
-    `wait` is the time from the message's own timestamp until its action began, `action` what transformers and action
-    took, without pauses between attempts.
+    `wait` is the time from the message's own timestamp until work on the event began. `action` is the time spent in
+    transformers and action, without pauses between attempts.
     """
 
     received: int = 0
@@ -48,7 +48,7 @@ class Counts:
     action: Histogram = field(default_factory=Histogram)
 
     def add(self, other: Counts) -> None:
-        """Take another type's or process's numbers in."""
+        """Add the numbers of another type or process."""
         self.received += other.received
         self.filtered += other.filtered
         self.done += other.done
@@ -59,65 +59,65 @@ class Counts:
 
 
 class Tally:
-    """Counts events; any thread may call it."""
+    """Event counters, callable from any thread."""
 
     def __init__(self) -> None:
         self.by_type: dict[str, Counts] = {}
         self._lock = Lock()
 
     def filtered(self, event_type: str) -> None:
-        """An event was received that the pipeline is not for."""
+        """Count an event rejected by the filter."""
         with self._lock:
             counts = self.by_type.get(event_type) or self._new(event_type)
             counts.received += 1
             counts.filtered += 1
 
     def received(self, event_type: str, wait: float) -> None:
-        """Work on an event begins."""
+        """Count an event at the start of its work."""
         with self._lock:
             counts = self.by_type.get(event_type) or self._new(event_type)
             counts.received += 1
             counts.wait.observe(wait)
 
     def acted(self, event_type: str, seconds: float) -> None:
-        """An attempt took so long, and the event is not done by it."""
+        """Record the duration of an attempt that did not finish the event."""
         with self._lock:
             self._new(event_type).action.observe(seconds)
 
     def done(self, event_type: str, seconds: float) -> None:
-        """An event is done, and its last attempt took so long."""
+        """Count a finished event and record the duration of its last attempt."""
         with self._lock:
             counts = self.by_type.get(event_type) or self._new(event_type)
             counts.done += 1
             counts.action.observe(seconds)
 
     def acknowledged(self, event_type: str) -> None:
-        """An event is done that the action had put off."""
+        """Count a deferred event that is now done."""
         with self._lock:
             self._new(event_type).done += 1
 
     def dropped(self, event_type: str) -> None:
-        """A transformer dropped an event."""
+        """Count an event dropped by a transformer."""
         with self._lock:
             self._new(event_type).filtered += 1
 
     def failed(self, event_type: str) -> None:
-        """An event failed for good."""
+        """Count an event that failed for good."""
         with self._lock:
             self._new(event_type).failed += 1
 
     def retried(self, event_type: str) -> None:
-        """An event is tried again."""
+        """Count a retry."""
         with self._lock:
             self._new(event_type).retried += 1
 
     def _new(self, event_type: str) -> Counts:
-        """The counts of a type; names of types come from outside, so there is a limit to them."""
+        """Return the counters of a type. Type names come from outside, so their number is limited."""
         return self.by_type.setdefault(label_of(event_type, self.by_type), Counts())
 
 
 def label_of(event_type: str, known: Collection[str]) -> str:
-    """The label under which a type is counted. Types come from events, so their number and length are limited."""
+    """Return the label for counting a type. Types come from events, so their number and length are limited."""
     if event_type in known:
         return event_type
     is_name = len(event_type) <= _MAX_LENGTH and event_type.isprintable()
@@ -125,7 +125,7 @@ def label_of(event_type: str, known: Collection[str]) -> str:
 
 
 def total(counts: Iterable[Counts]) -> Counts:
-    """All of them together."""
+    """Return the sum of all counters."""
     found = Counts()
     for each in counts:
         found.add(each)

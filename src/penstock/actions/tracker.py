@@ -1,4 +1,4 @@
-"""Which events are done: offsets may be committed up to the first one that is not, whatever is done behind it."""
+"""Tracker of finished events. Offsets may be committed up to the first unfinished event, never past it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from penstock.kafka.offsets import Offsets, PartitionId
 
 
 class Window:
-    """The events of one partition that were read and are not yet done, in order, while this process has it.
+    """Unfinished events of one partition, in order, while this process owns the partition.
 
-    Once it is closed no more work on it begins, except on `awaited` events, and once it is gone nothing of it counts.
-    A partition that goes and comes back gets a new window, so whatever belongs to the old one can do no harm. So does
-    one whose offsets start again, because its topic was deleted and created: the old offsets would hold back the new.
+    A closed window starts no more events, except `awaited` ones. After `gone` is set, nothing in the window counts. A
+    partition that is lost and assigned again gets a new window, so late results of the old window are harmless. A
+    partition whose offsets restart, because its topic was deleted and recreated, also gets a new window: the old
+    offsets would hold back the new ones.
     """
 
     __slots__ = (
@@ -45,12 +46,12 @@ class Window:
         self._open = Offset(0)
 
     def receive(self, offset: Offset) -> None:
-        """An event was read."""
+        """Add an event that was read."""
         self._unfinished.append(offset)
         self._open = Offset(offset + 1)
 
     def finish(self, offset: Offset) -> int:
-        """An event is done; how many more are now done without a gap."""
+        """Mark an event as done. Return by how many events the gapless range of finished events has grown."""
         unfinished, done = self._unfinished, self._done
         if not unfinished or offset != unfinished[0]:
             if self.holds(offset):
@@ -64,36 +65,37 @@ class Window:
         return count
 
     def holds(self, offset: Offset) -> bool:
-        """Whether an event of this offset was read and is not done."""
+        """Return whether the event was read and is not done."""
         unfinished = self._unfinished
         return bool(unfinished) and unfinished[0] <= offset < self._open and offset not in self._done
 
     def close(self, in_work: set[Offset]) -> None:
-        """Begin nothing more, except events before one that was begun, which would be repeated otherwise."""
+        """Start no more events, except events before a started event: the started event would be repeated otherwise."""
         if not self.closed:
             self.closed = True
             before = {offset for offset in self._unfinished if offset < self.last}
             self.awaited = before - self._done - self.put_off - in_work
 
     def is_behind(self, offset: Offset) -> bool:
-        """Whether an event of this offset cannot follow those that were read, so that the partition starts again."""
+        """Return whether the offset is not above those already read, so that the partition must have restarted."""
         return offset < self._open
 
     @property
     def offset(self) -> Offset:
-        """The first offset that is not done, which is where the group may be moved to."""
+        """First unfinished offset. The group may be moved to this offset."""
         return self._unfinished[0] if self._unfinished else self._open
 
     def __len__(self) -> int:
-        """How many events are held: not done, or done behind one that is not."""
+        """Return the number of held events: unfinished, or finished after an unfinished event."""
         return len(self._unfinished)
 
 
 class Tracker:
-    """The windows of all partitions, with what is in work; any thread may call it.
+    """Windows of all partitions, and the events in work. Callable from any thread.
 
-    `held` counts the events that are read and cannot be committed yet, and `finished` those that became so.
-    `opening` is the event that is decoded and filtered now, before work on it begins.
+    `held` counts the events that were read and cannot be committed yet. `finished` counts the events that became
+    committable since the last call of `offsets`. `opening` is the event being decoded and filtered, before its work
+    begins.
     """
 
     def __init__(self) -> None:
@@ -108,13 +110,13 @@ class Tracker:
         self._stopped = False
 
     def receive(self, records: Sequence[ConsumerRecord]) -> list[tuple[ConsumerRecord, Window]]:
-        """Events were read; each with its partition's window, which stays its own if the partition goes and returns."""
+        """Add events that were read. Return each with its window, even if the partition leaves and returns later."""
         with self._lock:
             self.held += len(records)
             return [(record, self._received(record)) for record in records]
 
     def begin(self, window: Window, record: ConsumerRecord) -> bool:
-        """Whether work on an event may begin: not after its partition went, or after `stop`."""
+        """Start work on an event. Return False if the partition was lost or the pipeline is stopping."""
         with self._lock:
             offset = record.offset
             if window.closed:
@@ -128,26 +130,27 @@ class Tracker:
             return True
 
     def end(self, window: Window, record: ConsumerRecord, *, done: bool) -> None:
-        """Work on an event has ended; if it is not done it holds back its partition until it is acknowledged."""
+        """End work on an event. An unfinished event holds back its partition until acknowledged."""
         with self._lock:
             window.working -= 1
             del self._in_work[id(record)]
             if done:
                 self._finish(window, record.offset)
-            elif window.holds(record.offset):  # not if the action acknowledged it before it returned
+            elif window.holds(record.offset):  # unless the action acknowledged the event before returning
                 window.put_off.add(record.offset)
             if self._waiting:
                 self._changed.notify_all()
 
     def finish(self, window: Window, record: ConsumerRecord) -> None:
-        """An event is done that nothing had to be done for."""
+        """Mark an event as done without any work."""
         with self._lock:
             self._finish(window, record.offset)
 
     def acknowledge(self, origin: Origin) -> bool:
-        """An event is done, as its action says later; False if that is known, or its partition is gone.
+        """Mark a deferred event as done. Return False if the event is already done or its partition is lost.
 
-        Only an event that work has begun on is meant: another one had its offset before its partition started again.
+        Only a started event is accepted. If the event at this offset has not started, the acknowledgement refers to an
+        event from before the partition restarted.
         """
         with self._lock:
             window = self._windows.get((origin.topic, origin.partition))
@@ -159,13 +162,13 @@ class Tracker:
             return True
 
     def offsets(self) -> Offsets:
-        """Where the group may be moved to; `finished` begins again."""
+        """Return the committable offsets, and reset `finished`."""
         with self._lock:
             self.finished = 0
             return {window.partition: window.offset for window in self._windows.values()}
 
     def close(self, partitions: Iterable[PartitionId], timeout: float) -> Offsets:
-        """Begin nothing new of these partitions, wait for what is in work, and forget them; how far they came."""
+        """Start no new events of these partitions, await events in work, drop the windows. Return the offsets."""
         with self._lock:
             windows = [self._windows[partition] for partition in partitions if partition in self._windows]
             self._close(windows)
@@ -175,7 +178,7 @@ class Tracker:
             return {window.partition: window.offset for window in windows}
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Begin nothing new at all; `at_once`, not even what stands before something that was begun."""
+        """Start no new events. With `at_once`, events before a started event are not started either."""
         with self._lock:
             self._stopped = True
             self._close(self._windows.values())
@@ -185,19 +188,19 @@ class Tracker:
             self._changed.notify_all()
 
     def wait_idle(self, timeout: float) -> bool:
-        """Wait until nothing is in work, and nothing awaited; whether that is so."""
+        """Wait until no event is in work or awaited. Return False after the time limit."""
         with self._lock:
             return self._wait_for(lambda: not self._in_work and not self._is_awaiting(), timeout)
 
     def wait_room(self, limit: int, timeout: float) -> int:
-        """Wait until fewer events than `limit` are held; how many more may be."""
+        """Wait until fewer than `limit` events are held. Return how many more may be read."""
         with self._lock:
             if self.held >= limit:
                 self._wait_for(lambda: self.held < limit or self._stopped, timeout)
             return max(limit - self.held, 0)
 
     def in_work(self) -> list[tuple[Origin, float]]:
-        """The events in work, and for how many seconds each is."""
+        """Return the events in work, each with its duration in seconds."""
         with self._lock:
             now = monotonic()
             return [(record.origin, now - since) for record, since in self._in_work.values()]
@@ -227,14 +230,14 @@ class Tracker:
         return window
 
     def _forget(self, window: Window) -> None:
-        """What is still in work of it is finished, and counts for no offset any more."""
+        """Drop a window. Its events in work still finish, but no longer affect any offset."""
         window.gone = True
         window.awaited.clear()
         self.held -= len(window)
         del self._windows[window.partition]
 
     def _wait_for(self, state: Callable[[], bool], timeout: float) -> bool:
-        """Wait for a state; that somebody waits is counted, since telling nobody costs every event."""
+        """Wait for a condition. Waiters are counted: notifying without waiters would slow down every event."""
         self._waiting += 1
         try:
             return self._changed.wait_for(state, timeout)

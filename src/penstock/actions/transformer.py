@@ -1,4 +1,4 @@
-"""The seam for transformers: what events become between the filters and the action."""
+"""Interface of transformers. A transformer changes events between the filters and the action."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from penstock.events.envelope import EventEnvelope
 
 
 class Transformer(ABC):
-    """One step of one pipeline; called like its action, and an error fails the event in the same way.
+    """One step of one pipeline. Calls follow the rules of `Action`, and an error fails the event in the same way.
 
-    A class without this base serves as well, if it has `create` and `transform`.
+    Deriving from this class is optional: any class with `create` and `transform` works.
     """
 
     Config: ClassVar[type[BaseModel] | None] = None
-    """What `config` must be, if a model is given: mistakes are then told with their line, before anything runs."""
+    """Model of `config`, or None. With a model, mistakes are reported with their line before anything runs."""
 
     @classmethod
     @abstractmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """The transformer for this `config`, which fits `Config` where there is one."""
+        """Create the transformer from `config`, which has been checked against `Config`, if defined."""
 
     @abstractmethod
     def transform(self, event: EventEnvelope) -> EventEnvelope | None:
-        """The event as the next step gets it, which may be the same one, changed; None drops it, and it is done."""
+        """Return the event for the next step, new or changed in place. None drops the event, which is then done."""

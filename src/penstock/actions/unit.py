@@ -1,4 +1,4 @@
-"""A pipeline on a thread of its own, in the care of a runner."""
+"""Pipeline on its own thread, supervised by a runner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class PipelineThread:
-    """Runs a pipeline; `failure` is what ended it, if it was not `stop`."""
+    """Thread of a pipeline. `failure` is the error that ended the pipeline, if any."""
 
     def __init__(self, pipeline: Pipeline, worker: int = 0) -> None:
         self.pipeline = pipeline
@@ -34,27 +34,27 @@ class PipelineThread:
         self._thread = Thread(target=self._run, name=f"penstock-action-{self.name}", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._stage = "running"
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end; nothing is waited for."""
+        """Ask the pipeline to stop, without waiting."""
         self.pipeline.stop()
 
     def join(self, timeout: float) -> bool:
-        """Wait until it has ended; whether it has."""
+        """Wait up to `timeout` seconds. Return whether the pipeline has ended."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
     def end(self) -> None:
-        """Wait as long as its options say, then leave behind what has not come back."""
+        """Wait as long as the pipeline's options allow, then abandon actions that have not returned."""
         if not self.join(self.pipeline.spec.options.shutdown_timeout + _GRACE_SECONDS):
             self.pipeline.abandon()
             self._stage = "stopped"
 
     def vitals(self) -> list[Vitals]:
-        """How it is."""
+        """Return the status of the pipeline."""
         pipeline = self.pipeline
         now = Vitals(
             self.name,
@@ -75,7 +75,7 @@ class PipelineThread:
         return [now]
 
     def _oldest(self) -> InWork | None:
-        """The event that is decoded, filtered or in work for the longest time."""
+        """Return the event that has been decoded, filtered or in work for the longest time."""
         tracker = self.pipeline.tracker
         opening = tracker.opening
         found = [InWork(*each) for each in tracker.in_work()]
@@ -85,7 +85,7 @@ class PipelineThread:
         return max(found, key=lambda each: each.seconds, default=None)
 
     def _waits_for_acks(self) -> bool:
-        """Whether the buffer is full of events that their action put off, and nothing has come of them for too long."""
+        """Return whether the buffer has been full of deferred events for too long, without any progress."""
         tracker, options = self.pipeline.tracker, self.pipeline.spec.options
         is_full = tracker.held >= options.buffer and tracker.opening is None and not tracker.in_work()
         counts = total(self.pipeline.tally.by_type.copy().values())
@@ -96,7 +96,7 @@ class PipelineThread:
             self.pipeline.run()
         except PenstockError as error:
             self._failed(error)
-        except BaseException as error:  # noqa: BLE001 - the thread ends here, and whoever runs it must hear why
+        except BaseException as error:  # noqa: BLE001 - the thread ends here; its owner must learn the reason
             _log.exception("pipeline %s", self.name)
             self._failed(ActionFailed(f"pipeline {self.name}: {told(error)[1]}", hint="the log has the traceback"))
         else:

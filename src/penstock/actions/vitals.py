@@ -1,4 +1,4 @@
-"""What is known of a running pipeline at one moment, as health, metrics, heartbeats and the report tell it."""
+"""Status snapshot of a running pipeline, for health, metrics, heartbeats and the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Stage = Literal["starting", "running", "stopped", "finished", "failed"]
 
 @dataclass(frozen=True)
 class InWork:
-    """The event that is in work for the longest time."""
+    """Event that has been in work for the longest time."""
 
     origin: Origin
     seconds: float
@@ -26,9 +26,9 @@ class InWork:
 
 @dataclass(frozen=True)
 class Vitals:
-    """One pipeline in one process: what became of its events, how far behind it is, and what is in work.
+    """Status of one pipeline in one process: event counts, lag, and events in work.
 
-    `unheard` is for how many seconds the process has told nothing.
+    `unheard` is the number of seconds since the last report of the process.
     """
 
     pipeline: str
@@ -49,7 +49,7 @@ class Vitals:
 
     @property
     def trouble(self) -> str | None:
-        """Why somebody should look at it: it is dead, or stuck."""
+        """Reason why the pipeline needs attention: dead or stuck. None if the pipeline is healthy."""
         if self.stage == "failed":
             return f"dead: {self.last_error.message if self.last_error else 'it failed'}"
         if self.unheard >= self.stuck_after:
@@ -61,7 +61,7 @@ class Vitals:
         return None if self.is_connected else "stuck: no broker answers"
 
     def as_data(self, now: datetime) -> dict[str, Any]:
-        """As plain data, which JSON can hold."""
+        """Return plain data that can be encoded as JSON."""
         counted = total(self.counts.values())
         return {
             "pipeline": self.pipeline,

@@ -1,4 +1,4 @@
-"""Several events in work at once: those that must stay in order wait for each other."""
+"""Concurrent processing of events. Events of one lane stay in order."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LANES: dict[Ordering, Callable[[ConsumerRecord], Hashable | None]] = {
     "partition": lambda record: (record.topic, record.partition),
     "none": lambda _record: None,
 }
-"""What events have in common that wait for each other; events without a key wait for none."""
+"""Lane of a record: events of one lane wait for each other. Events without a lane or a key wait for none."""
 
 
 class Workers:
-    """Finishes jobs on threads of its own; `bytes_held` are those of the messages that wait or are in work."""
+    """Threads that finish jobs. `bytes_held` is the size of all messages waiting or in work."""
 
     def __init__(self, path: EventPath, options: Options) -> None:
         self.bytes_held = 0
@@ -32,14 +32,14 @@ class Workers:
         self.close = self._lanes.close
 
     def put(self, job: Job) -> None:
-        """Have a job finished, after those before it that it has to wait for."""
+        """Submit a job, to run after the earlier jobs of its lane."""
         with self._changed:
             self._jobs += 1
             self.bytes_held += len(job.record.value or b"")
         self._lanes.put(self._lane(job.record), job)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until every job is finished; whether that is so."""
+        """Wait until every job is finished. Return False after the time limit."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._jobs, timeout)
 

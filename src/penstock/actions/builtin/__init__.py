@@ -1,1 +1,1 @@
-"""The actions that come with Penstock: one file each, named in `registry.ACTIONS`."""
+"""Built-in actions: one file each, listed in `registry.ACTIONS`."""

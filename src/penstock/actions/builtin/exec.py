@@ -1,4 +1,4 @@
-"""`exec`: run a command for every event, with the event as JSON on its standard input; never through a shell."""
+"""`exec`: run a command for every event, with the event as JSON on standard input; never through a shell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.errors import OperationTimedOut, PenstockError, TargetRefused, Tar
 from penstock.events.envelope import EventEnvelope
 
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
-"""What commands get of this process's environment, which holds secrets too."""
+"""Environment variables passed on to commands. The rest of the environment may hold secrets."""
 
 TEMPORARY_FAILURE = 75
 """EX_TEMPFAIL of sysexits.h: try again later."""
@@ -32,7 +32,7 @@ ExitCode = Annotated[int, Field(ge=0, le=255)]
 
 
 class ExecConfig(BaseModel):
-    """Which command, and what its exit codes mean."""
+    """Command, and the meaning of its exit codes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -45,9 +45,9 @@ class ExecConfig(BaseModel):
 
 
 class Exec(Action):
-    """Runs the command once for each event: an exit code of `ok` is done, one of `retry` and a time-out are Transient.
+    """Runs the command once for each event. `ok` exit codes mean done; `retry` exit codes and time-outs are Transient.
 
-    What it prints goes where this process prints; the end of its standard error is in the message of a failure.
+    Standard output goes to this process's output. Standard error is captured; a failure's message contains its end.
     """
 
     Config: ClassVar[type[BaseModel]] = ExecConfig
@@ -61,18 +61,18 @@ class Exec(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Run as the config says."""
+        """Create the action from its config."""
         return cls(ExecConfig.model_validate(config), ctx.pipeline_name)
 
     def act(self, event: EventEnvelope) -> None:
-        """Run it for one event."""
+        """Run the command for one event."""
         ended = self._commands.run(event.as_json().encode(), self._config.timeout)
         failure = self._failure(ended)
         if failure is not None:
             raise failure
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill running commands."""
         self._commands.kill_all()
 
     def _failure(self, ended: Ended) -> PenstockError | None:

@@ -1,4 +1,4 @@
-"""A command as a process of its own group: its input from a file, the end of its standard error kept, a time limit."""
+"""Command in its own process group: input from a file, a time limit, and the end of standard error kept."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LAST_WORDS_SECONDS = 0.5
 
 
 class Ended(NamedTuple):
-    """How a command ended: its exit code (below 0: minus the signal; None: out of time), and its last words."""
+    """Result of a command: exit code (negative: minus the signal; None: timed out) and end of standard error."""
 
     code: int | None
     said: str
 
 
 class Commands:
-    """Runs one command again and again, on any thread, and can kill all that run."""
+    """Runner of one command, callable on any thread. `kill_all` kills all running instances."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], directory: Path | None) -> None:
         self._command = command
@@ -37,7 +37,7 @@ class Commands:
         self._lock = Lock()
 
     def run(self, data: bytes, timeout: float) -> Ended:
-        """Run it with this input; the input is a file, so a command that does not read it holds up nothing."""
+        """Run the command with this input. The input is a file, so a command that ignores its input blocks nothing."""
         with tempfile.TemporaryFile() as file:
             file.write(data)
             file.seek(0)
@@ -53,7 +53,7 @@ class Commands:
                 self._running.discard(process)
 
     def kill_all(self) -> None:
-        """Kill every command that runs, with its children."""
+        """Kill every running command with its children."""
         with self._lock:
             for process in self._running:
                 _kill(process)
@@ -76,7 +76,7 @@ class Commands:
 
 
 class _LastWords:
-    """Reads standard error to its end, so that the command never waits, and keeps the last of it."""
+    """Reader of standard error. Reads to the end, so that the command never blocks, and keeps the last 1000 bytes."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         self._kept = b""
@@ -84,7 +84,7 @@ class _LastWords:
         self._thread.start()
 
     def text(self) -> str:
-        """What was said last; a child in the background may hold the stream open, and is not waited for."""
+        """Return the last output. Does not wait for a background child, which may hold the stream open."""
         self._thread.join(_LAST_WORDS_SECONDS)
         return self._kept.decode("utf-8", "replace").strip()
 

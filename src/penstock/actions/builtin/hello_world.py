@@ -1,4 +1,4 @@
-"""`hello_world`: print every event, to see that a pipeline works."""
+"""`hello_world`: print every event, to check that a pipeline works."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class HelloWorldConfig(BaseModel):
-    """How to print."""
+    """Output options."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,8 +30,8 @@ class HelloWorld(Action):
         self._config = config
 
     @classmethod
-    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the seam's signature
-        """Print as the config says."""
+    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
+        """Create the action from its config."""
         return cls(HelloWorldConfig.model_validate(config))
 
     def act(self, event: EventEnvelope) -> None:

@@ -1,4 +1,4 @@
-"""`kafka`: forward every event to a topic, as JSON, as Avro, or as the bytes it came in."""
+"""`kafka`: forward every event to a topic, as JSON, as Avro, or as the original bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.schemas.from_json import from_json
 
 
 class KafkaConfig(BaseModel):
-    """Which topic, and in which form."""
+    """Target topic and format."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
@@ -50,10 +50,10 @@ class KafkaConfig(BaseModel):
 
 
 class Kafka(Action):
-    """Sends each event, and is done when all in-sync replicas have it.
+    """Sends each event; done when all in-sync replicas have the record.
 
-    Events that are in work at once (`concurrency`) travel together. The header `penstock.origin` says where an event
-    came from, so that a repeat can be told.
+    Events in work at once (`concurrency`) are sent together. The header `penstock.origin` holds the source position of
+    the event, so that receivers can detect repeats.
     """
 
     Config: ClassVar[type[BaseModel]] = KafkaConfig
@@ -65,7 +65,7 @@ class Kafka(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Connect to the source's cluster, unless the config names another."""
+        """Connect to the source's cluster, unless the config names another one."""
         checked = KafkaConfig.model_validate(config)
         settings = checked.connection.settings(ctx.settings) if checked.connection else ctx.settings
         schema = Schema.from_file(checked.schema_) if checked.schema_ else None
@@ -82,7 +82,7 @@ class Kafka(Action):
         return cls(checked, producer, (lambda value: from_json(value, schema.type)) if schema else _same)
 
     def act(self, event: EventEnvelope) -> None:
-        """Send one event, and wait until Kafka has it."""
+        """Send one event, and wait for the acknowledgement."""
         if self._config.format == "raw":
             self._forward(event)
             return
@@ -90,7 +90,7 @@ class Kafka(Action):
         self._producer.send_sync(self._prepare(as_plain(value)), key=self._key(event), headers=_origin(event))
 
     def close(self) -> None:
-        """Disconnect; nothing waits to be sent."""
+        """Disconnect. No records are pending."""
         self._producer.close()
 
     def _forward(self, event: EventEnvelope) -> None:
@@ -116,7 +116,7 @@ def _same(value: object) -> object:
 
 
 def _text(value: object) -> bytes | None:
-    """A key as text in UTF-8; what is no text, as JSON."""
+    """Return a key as UTF-8 text. A key of any other type is encoded as JSON."""
     if value is None:
         return None
     return value.encode() if isinstance(value, str) else msgspec.json.encode(as_plain(value))

@@ -15,7 +15,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class LogConfig(BaseModel):
-    """What to log."""
+    """Level and text of the log line."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,7 +24,7 @@ class LogConfig(BaseModel):
 
 
 class Log(Action):
-    """Logs under `penstock.actions.log.<pipeline>`."""
+    """Logs each event to the logger `penstock.actions.log.<pipeline>`."""
 
     Config: ClassVar[type[BaseModel]] = LogConfig
 
@@ -35,7 +35,7 @@ class Log(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Log as the config says."""
+        """Create the action from its config."""
         return cls(LogConfig.model_validate(config), logging.getLogger(f"penstock.actions.log.{ctx.pipeline_name}"))
 
     def act(self, event: EventEnvelope) -> None:

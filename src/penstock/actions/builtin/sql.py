@@ -1,4 +1,4 @@
-"""`sql`: keep a row of a PostgreSQL table for every event, by upsert."""
+"""`sql`: upsert a row of a PostgreSQL table for every event."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _checked_database(url: SecretStr) -> SecretStr:
 
 
 class SqlConfig(BaseModel):
-    """Which table, and what goes into its columns."""
+    """Table, and the values of its columns."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -49,9 +49,9 @@ class SqlConfig(BaseModel):
 
 
 class Sql(Action):
-    """Writes each event by one statement, committed when `act` returns; identifiers are quoted, values are bound.
+    """Writes each event with one statement, committed when `act` returns. Identifiers are quoted, values are bound.
 
-    A database that is away, restarts or is overloaded is Transient; a row that it refuses is DatabaseRefused.
+    A database that is unreachable, restarting or overloaded is Transient. A rejected row is DatabaseRefused.
     """
 
     Config: ClassVar[type[BaseModel]] = SqlConfig
@@ -63,7 +63,7 @@ class Sql(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Write as the config says, to the settings' database unless it names one."""
+        """Create the action. Without `database` in the config, the database of the settings is used."""
         checked = SqlConfig.model_validate(config)
         return cls(checked, (checked.database or ctx.settings.database).get_secret_value())
 

@@ -1,4 +1,4 @@
-"""PostgreSQL for actions: a connection for each thread, made anew after it broke, and errors in our words."""
+"""PostgreSQL connections for actions: one per thread, reopened after a failure, with Penstock's errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Connection = psycopg.Connection[tuple[object, ...]]
 
 
 def check_database(url: str) -> None:
-    """Refuse what is no address of a database; psycopg's own words would show the password."""
+    """Reject an invalid database URL. psycopg's own message would show the password."""
     if problem := database_url_problem(url):
         raise ValueError(problem)
     try:
@@ -31,7 +31,7 @@ def check_database(url: str) -> None:
 
 
 class Connections:
-    """Executes one statement with ever new values, each time in a transaction of its own, on any thread."""
+    """Runs one statement with changing values, each time in its own transaction, on any thread."""
 
     def __init__(self, url: str, statement: sql.Composed, timeout: float) -> None:
         self._url = url
@@ -42,7 +42,7 @@ class Connections:
         self._lock = Lock()
 
     def execute(self, values: Sequence[object]) -> None:
-        """Execute and commit; DatabaseUnavailable says that it may work later, DatabaseRefused that it will not."""
+        """Execute and commit. DatabaseUnavailable can be retried, DatabaseRefused cannot."""
         bound = [_bound(value) for value in values]
         try:
             self._connection().execute(self._statement, bound, prepare=True)
@@ -81,10 +81,10 @@ class Connections:
 
 
 def _bound(value: object) -> object:
-    """Maps and lists as JSON; everything else as it is."""
+    """Return maps and lists as JSON, other values unchanged."""
     return Jsonb(as_plain(value)) if isinstance(value, dict | list) else value
 
 
 def _reason(error: psycopg.Error) -> str:
-    """The first line of what the server, or libpq, says."""
+    """Return the first line of the message from the server or libpq."""
     return (error.diag.message_primary or str(error)).strip().partition("\n")[0]

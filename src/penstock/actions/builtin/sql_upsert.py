@@ -1,4 +1,4 @@
-"""The statement that writes a row, or changes the one with the same key."""
+"""Upsert statement: insert a row, or change the row with an equal key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from psycopg import sql
 
 @dataclass(frozen=True)
 class Upsert:
-    """A table, its columns in the order of the values, and what to do when the key is there already."""
+    """Table, columns in the order of the values, and the reaction to an existing key."""
 
     table: str
     columns: list[str]
@@ -18,7 +18,7 @@ class Upsert:
     newest: str | None = None
 
     def statement(self) -> sql.Composed:
-        """`INSERT … ON CONFLICT …` with a placeholder for each column."""
+        """Return `INSERT … ON CONFLICT …` with a placeholder for each column."""
         return sql.SQL("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) {}").format(
             _name(*self.table.split(".")),
             _names(self.columns),
@@ -46,6 +46,6 @@ def _names(names: list[str]) -> sql.Composed:
 
 
 def _name(*parts: str) -> sql.Composable:
-    """A quoted name in a statement with placeholders, where psycopg reads `%` as the beginning of one."""
+    """Return a quoted name with `%` doubled: psycopg treats a single `%` as the start of a placeholder."""
     quoted = sql.Identifier(*parts).as_string()
     return sql.SQL(quoted.replace("%", "%%"))

@@ -1,4 +1,4 @@
-"""`webhook`: send every event to a URL, as it is or as a message for Slack or Teams."""
+"""`webhook`: send every event to a URL, unchanged or as a message for Slack or Teams."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _readable_pem(path: Path) -> Path:
 
 
 def _ascii(name: str) -> str:
-    """The name as the value of a header; what no header can have becomes a question mark."""
+    """Return the name as a header value. Characters not allowed in headers become question marks."""
     return "".join(character if " " <= character <= "~" else "?" for character in name).strip()
 
 
@@ -61,7 +61,7 @@ HeaderValue = Annotated[SecretStr, AfterValidator(_checked_value)]
 
 
 class WebhookConfig(BaseModel):
-    """Where to send to, and what."""
+    """Target URL and payload."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -90,10 +90,10 @@ class WebhookConfig(BaseModel):
 
 
 class Webhook(Action):
-    """Sends each event and takes any 2xx answer as done.
+    """Sends each event. Any 2xx answer means done.
 
-    429, 408 and 5xx answers and broken connections are Transient, with the pause that Retry-After asks for; any other
-    answer is TargetRefused. Redirects are not followed, and nothing of the address comes from an event.
+    408, 425, 429 and 5xx answers and broken connections are Transient, with the pause requested by Retry-After. Any
+    other answer is TargetRefused. Redirects are not followed, and no part of the address comes from an event.
     """
 
     Config: ClassVar[type[BaseModel]] = WebhookConfig
@@ -114,7 +114,7 @@ class Webhook(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Send as the config says."""
+        """Create the action from its config."""
         return cls(WebhookConfig.model_validate(config), ctx.pipeline_name)
 
     def act(self, event: EventEnvelope) -> None:

@@ -1,4 +1,4 @@
-"""Addresses that no webhook may have: those where clouds answer with a machine's secrets, and those of no machine."""
+"""Addresses forbidden for webhooks: cloud metadata services, which return secrets, and addresses of no host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECRETS_OF_MACHINES = frozenset(
         ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
     )
 )
-"""Metadata services that are not link-local: of Alibaba, Azure, Oracle, and of AWS and Google by IPv6."""
+"""Metadata services outside the link-local range: Alibaba's, Azure's, Oracle's, and by IPv6 AWS's and Google's."""
 
 _IPV4_AT_END = tuple(map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")))
 _LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
@@ -24,7 +24,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def address_problem(text: str) -> str | None:
-    """Return why a webhook must not connect to this IP address; None if it may, or if the text is no IP address."""
+    """Return why a webhook must not connect to this IP address; None if allowed, or if the text is no IP address."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -39,7 +39,7 @@ def _is_forbidden(address: Address) -> bool:
 
 
 def _embedded(address: Address) -> Iterator[Address]:
-    """The IPv4 addresses to which a network may translate an IPv6 address."""
+    """Yield the IPv4 addresses to which a network may translate an IPv6 address."""
     if isinstance(address, ipaddress.IPv4Address):
         return
     bits = int(address)

@@ -1,4 +1,4 @@
-"""One HTTP request for each event: within a time, to one address, with errors that say whether to try again."""
+"""HTTP client of webhooks: one request per event, to one address, with a time limit and retryable errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ADDRESS_HINT = "name the receiver's own"
 
 
 def check_url(url: str) -> None:
-    """Refuse what no webhook can be: another scheme, or the address where clouds keep their machines' secrets."""
+    """Reject invalid URLs, schemes except http and https, and addresses of cloud metadata services."""
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL:
@@ -47,20 +47,20 @@ def _resolved(host: str) -> set[str]:
 
 
 def shown(url: str) -> str:
-    """The URL as far as it may be shown: webhooks carry their secret in the path."""
+    """Return the URL without credentials and path: a webhook's path is a secret."""
     parts = httpx.URL(url)
     return f"{parts.scheme}://{parts.netloc.decode('ascii').rpartition('@')[2]}/…"
 
 
 def signature(secret: str, body: bytes, now: float | None = None) -> str:
-    """`t=<seconds>,v1=<HMAC-SHA256 of "<seconds>.<body>" in hexadecimal>`."""
+    """Return `t=<seconds>,v1=<HMAC-SHA256 of "<seconds>.<body>" in hexadecimal>`."""
     moment = int(time.time() if now is None else now)
     digest = hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={moment},v1={digest}"
 
 
 class WebhookHttp:
-    """Sends bodies to one URL, on any thread; connections are kept."""
+    """HTTP client for one URL, callable on any thread, with persistent connections."""
 
     def __init__(
         self, method: str, url: str, headers: dict[str, str], *, timeout: float, ca: Path | None, proxy: str | None
@@ -82,7 +82,7 @@ class WebhookHttp:
         )
 
     def send(self, body: bytes, headers: dict[str, str]) -> None:
-        """Send, and return when the answer is a 2xx; TargetUnavailable or TargetRefused says what else it was."""
+        """Send a body, and return after a 2xx answer. Raise TargetUnavailable or TargetRefused otherwise."""
         deadline = time.monotonic() + self._timeout
         try:
             checked = {"trace": self._check_connection}
@@ -91,7 +91,7 @@ class WebhookHttp:
             ) as response:
                 answer = _limited(response, deadline)
         except httpx.LocalProtocolError:
-            # Its text quotes the header, which may be a secret.
+            # The error's text quotes the header, which may be a secret.
             raise TargetRefused(f"{self._shown}: the request is not valid HTTP", hint="check the headers") from None
         except (httpx.TransportError, ssl.SSLError) as error:
             reason = str(error) or type(error).__name__
@@ -106,9 +106,9 @@ class WebhookHttp:
         self._client.close()
 
     def _check_connection(self, event: str, info: Mapping[str, Any]) -> None:
-        """Close a new connection to an address that is none for a webhook, before anything is sent.
+        """Close a new connection to a forbidden address before anything is sent.
 
-        A name may resolve to another address at each connection.
+        A host name may resolve to a different address for each connection.
         """
         if event == "connection.connect_tcp.complete":
             stream = info["return_value"]
@@ -127,7 +127,7 @@ class WebhookHttp:
 
 
 def retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """The pause that a Retry-After header asks for, in seconds or as a date."""
+    """Return the pause requested by a Retry-After header, which holds seconds or a date."""
     if value is None:
         return None
     try:
@@ -142,7 +142,7 @@ def _until(date: str, now: datetime) -> float:
 
 
 def _limited(response: httpx.Response, deadline: float) -> bytes:
-    """The beginning of the answer; a server that drips, or has no end, is left."""
+    """Return the beginning of the answer. A slow or endless answer is abandoned."""
     body = bytearray()
     for chunk in response.iter_raw():
         body += chunk

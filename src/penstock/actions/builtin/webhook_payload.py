@@ -1,4 +1,4 @@
-"""What a webhook sends: any shape from a template, or the shapes that Slack and Teams take."""
+"""Payloads of webhooks: any shape from a template, or messages for Slack and Teams."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from penstock.actions.expressions.scope import Scope
 
 Format = Literal["json", "slack", "teams"]
 Payload = Callable[[Scope], Any] | None
-"""What makes the payload; None sends the envelope."""
+"""Builds the payload. None sends the envelope."""
 
 MAX_MESSAGE = 3000
-"""Both cut or refuse longer messages."""
+"""Slack and Teams truncate or reject longer messages."""
 
 DEFAULT_TEXT = "{{ event_type }}: {{ event }}"
 
@@ -24,14 +24,14 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _BREAK = "\u2060"
-"""A word joiner: it is not seen, and no client takes the text around it for a link."""
+"""Word joiner: invisible, and no client detects a link in the text around it."""
 
 _SLACK_WORDS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MARKDOWN = re.compile(r"([\\\[\]()*_`<>#!])")
 
 
 def payload_of(kind: Format, text: str | None, body: Template | None) -> Payload:
-    """The payload for a format; values out of events cannot mention people or make links, only the template can."""
+    """Return the payload of a format. Only the template can mention people or create links, not an event's values."""
     if kind == "json":
         return body
     shape, escape = (_slack, _slack_escaped) if kind == "slack" else (_teams, _markdown_escaped)
@@ -44,7 +44,7 @@ def _slack(text: str) -> dict[str, Any]:
 
 
 def _teams(text: str) -> dict[str, Any]:
-    """An adaptive card in the envelope that Teams' workflows and incoming webhooks take."""
+    """Return an adaptive card in the envelope accepted by Teams' workflows and incoming webhooks."""
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -66,7 +66,7 @@ def _markdown_escaped(text: str) -> str:
 
 
 def _without_links(text: str) -> str:
-    """The text with its URLs broken: Slack and Teams make links of what looks like one, without any markup."""
+    """Return the text with broken URLs: Slack and Teams turn URLs into links even without markup."""
     return _LINK.sub(lambda link: re.sub(r"[:.]", rf"{_BREAK}\g<0>{_BREAK}", link[0]), text)
 
 
