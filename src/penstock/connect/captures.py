@@ -95,7 +95,7 @@ def add_capture(
         wanted = postgres_settings(capture, database.address, settings, given, tables, server=str(server or ""))
         notes = check_database(database, tables, wanted)
         newest = newest_changes(settings, wanted["topic.prefix"])
-        here = Here(server, database.log_end())  # read after the topics: no change of this server is beyond
+        here = Here(server, database.log_end())  # read after the topics: no change of this server is beyond it
         restored = refuse_other_server(capture.name, newest, _registered_for(client, capture.name), here)
         if restored:
             notes.append(Finding(restored, f"penstock cdc verify {capture.name}", fatal=False))

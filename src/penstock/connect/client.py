@@ -85,7 +85,7 @@ class ConnectClient:
         self._ask("PUT", f"{_path(name)}/resume")
 
     def forget(self, name: ConnectorName) -> None:
-        """Delete the offsets of a stopped connector, so that a successor starts over. Requires Kafka 3.6."""
+        """Delete the offsets of a stopped connector, so that its successor starts over. Requires Kafka 3.6."""
         self._ask("DELETE", f"{_path(name)}/offsets")
 
     def delete(self, name: ConnectorName) -> None:

@@ -23,7 +23,7 @@ from penstock.connect.facts import Partition, ReplicaIdentity, ServerFacts, Tabl
 from penstock.errors import ConfigError, DatabaseRefused, DatabaseUnavailable, Problem
 
 SIGNALS_SCHEMA: Final = "penstock"
-"""Schema of the signal tables, which request snapshots from connectors."""
+"""Schema of the signal tables. A signal requests a snapshot from a connector."""
 
 _CONNECT_SECONDS = 10
 _REFUSALS = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
