@@ -78,7 +78,7 @@ def tally(results: Iterable[EventResult]) -> Tally:
 
 
 def answer(results: list[EventResult], counts: Tally, *, single: bool) -> Answer:
-    """Return the answer to a request whose events were processed one by one."""
+    """Return the answer to a request with a result for each event."""
     body = _encode(results[0]) if single else _encode(_batch(results, counts))
     if len(counts) == 1 and "accepted" in counts:
         return Answer(_OK, body, _NO_HEADERS)

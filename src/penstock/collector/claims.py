@@ -2,8 +2,7 @@
 
 Creating a link succeeds for one worker only. The link's target names the worker and records whether the event is in
 Kafka. Nobody removes a living worker's claim on an event underway. Expired claims, and claims of dead workers, are
-removed under a lock: two workers that find an expired claim must not remove a claim that one of the two has just
-created.
+removed under a lock: two workers that find an expired claim must not remove each other's new claim.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Claim(NamedTuple):
 
     @property
     def is_dead(self) -> bool:
-        """Whether the result of the event will never be known, because the worker that sent it is gone."""
+        """Whether the event's result will never be known, because the sending worker is gone."""
         return not self.is_done and not _is_alive(int(self.owner.partition("-")[0]))
 
 
@@ -69,7 +68,7 @@ class Claims:
             new.replace(link)
 
     def drop(self, link: Path) -> None:
-        """Remove the claim if this worker owns it."""
+        """Remove the claim if owned by this worker."""
         with self._locked():
             if self._is_own(link):
                 link.unlink()

@@ -32,7 +32,7 @@ class _Part(BaseModel):
 
 
 class TopicSettings(_Part):
-    """Topic that accepts events: its schema, and the fields with a meaning for the collector."""
+    """Topic for events, with schema, and the fields with a meaning for the collector."""
 
     schema_file: Path = Field(alias="schema", description="the Avro file that events must fit")
     key: str | None = Field(None, description="the field whose text is the record's key: its events stay in order")
@@ -124,7 +124,7 @@ class _Settings(BaseModel):
 
 
 def collector_settings(loaded: LoadedSettings) -> CollectorSettings:
-    """Validate the section. Raise a ConfigError that lists every problem with its place."""
+    """Validate the section. Raise a ConfigError with every problem and position."""
     try:
         return _Settings.model_validate({"collector": dict(loaded.settings.collector)}).collector
     except ValidationError as error:

@@ -25,7 +25,7 @@ class Sender(NamedTuple):
 def dead_letter(
     text: bytes, error: PenstockError, *, topic: TopicName, dead_letters: str, event_id: str, sender: Sender, now: str
 ) -> OutgoingRecord:
-    """Return the dead letter of a rejected event. Its origin has no partition or offset: it was never in the topic."""
+    """Return the dead letter of a rejected event. The event was never in the topic and has no partition or offset."""
     told = {
         ERROR_CODE: error.code,
         ERROR_MESSAGE: error.message,

@@ -142,7 +142,7 @@ class Intake:
 
 
 def _fill(shipment: Shipment, parsed: Parsed, arrival: Arrival) -> None:
-    """Add each event with its id to the shipment, or the reason for its rejection."""
+    """Add each event to the shipment with an id, or with the reason for the rejection."""
     shape, key = arrival.topic.shape, key_from(arrival.headers.get(b"idempotency-key"))
     for place, (event, new_id) in enumerate(zip(parsed.events, new_ids(len(parsed.events)), strict=True)):
         if isinstance(event, Rejected):

@@ -28,14 +28,14 @@ class Client:
     bucket: TokenBucket | None = None
 
     def topic(self, name: str) -> Topic:
-        """Return the topic of this name if the client may send to it."""
+        """Return the topic, if permitted for the client."""
         topic = self.topics.get(name)
         if topic is None:
             raise NoSuchTopic(f"there is no topic {name!r:.100} to send to", hint=f"choose {', '.join(self.topics)}")
         return topic
 
     def admit(self) -> None:
-        """Admit one request and count it as one event. Refuse the request if the rate is exceeded."""
+        """Count the request as an event, or refuse the request if the rate is exceeded."""
         if self.bucket is None:
             return
         if wait := self.bucket.wait_seconds():

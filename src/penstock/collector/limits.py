@@ -35,7 +35,7 @@ class LimitedRequests(OneWrite):
 
     A head must arrive within the time limit, and so must the rest of a body that was answered early. Each connection
     has a timer that fires twice within the limit, so requests need no timers; the actual limit lies between half and
-    all of the time. The timer also ends connections of clients that do not read their answers.
+    all of the time. The timer also ends connections whose client does not read answers.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as uvicorn makes its protocols
@@ -82,7 +82,7 @@ class LimitedRequests(OneWrite):
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        """Serve the request, or refuse it before reading its body."""
+        """Serve the request, or refuse the request before reading the body."""
         self._whole_head = self.headers
         self._without_body = 0
         if not (self._may_be_large or self._came_too_many or len(self.tasks) >= self._most):

@@ -1,7 +1,7 @@
 """Prometheus metrics, shared by the workers through files.
 
-Counting is on the path of every request and must be as cheap as an addition. Each worker writes its numbers to its own
-file several times a second. The worker that answers a scrape sums all files.
+Counting is on the path of every request and must be as cheap as an addition. Each worker writes its numbers to a
+separate file several times a second. The worker that answers a scrape sums all files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 class Numbers(msgspec.Struct):
-    """Counts of one worker since its start, or the sum over all workers."""
+    """Counts of a worker since the start, or the sum over all workers."""
 
     events: dict[str, dict[EventStatus, int]] = {}
     bytes: dict[str, int] = {}

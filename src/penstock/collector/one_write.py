@@ -17,7 +17,7 @@ class OneWrite(HttpToolsProtocol):
 
 
 class JoinedWrites:
-    """Transport that buffers writes until the end of the loop's turn, or until close, and sends them together."""
+    """Transport that buffers writes until the end of the loop's turn, or until close, and then joins the writes."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport

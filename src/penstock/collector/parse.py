@@ -1,4 +1,4 @@
-"""Parser of bodies: one JSON object, an array of objects, or one object per line."""
+"""Parser of bodies: a JSON object, an array of objects, or an object per line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BRACE = b"{"
 
 
 class Rejected(NamedTuple):
-    """Event that does not fit its schema: its text and the reason."""
+    """Invalid event, with text and reason."""
 
     text: bytes
     error: RecordInvalid
@@ -100,7 +100,7 @@ def _parse_lines(body: bytes, shape: EventShape, most: int) -> Parsed:
 
 
 def _one_by_one(texts: Sequence[bytes | msgspec.Raw], shape: EventShape, most: int) -> list[Event | Rejected]:
-    """Check each event separately. Because this is slow, the number of events is checked first."""
+    """Check each event separately. This is slow, so the number of events is checked first."""
     _check_number(len(texts), most)
     return [_event_or_rejected(bytes(text).strip(_SPACE), shape) for text in texts]
 
@@ -108,7 +108,7 @@ def _one_by_one(texts: Sequence[bytes | msgspec.Raw], shape: EventShape, most: i
 def _may_hold_more(body: bytes, most: int) -> bool:
     """Whether the events must be counted before decoding. Decoding costs a hundred times as much as counting.
 
-    Each event contains at least one brace; an item without one is refused early.
+    Each event contains at least one brace. Items without braces are refused early.
     """
     return body.count(_BRACE) > most
 

@@ -7,7 +7,7 @@ from time import monotonic
 
 
 class TokenBucket:
-    """Token bucket that refills with `rate` tokens a second, up to one second's worth.
+    """Token bucket that refills with `rate` tokens a second and holds at most a second's worth.
 
     One batch may overdraw the bucket. A batch can be larger than the bucket, and the rate holds on average.
     """

@@ -1,4 +1,4 @@
-"""Server of the collector: one process, or several that share a port and are replaced when they die."""
+"""Server of the collector: a process, or several on a shared port. Dead processes are replaced."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _config(settings: Settings, collector: CollectorSettings, shared: Path | Non
 
 
 def _worker(settings: Settings, collector: CollectorSettings, shared: Path | None) -> ASGIApp:
-    """Create the application in the process that runs it."""
+    """Create the application inside the worker process."""
     if (parent := parent_process()) is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     app = make_app(settings, collector, load_topics(collector), shared)

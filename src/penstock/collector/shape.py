@@ -1,8 +1,8 @@
 """Validation of a topic's events: JSON that fits the topic's Avro schema.
 
 msgspec decodes and checks in one step. An event accepted by msgspec is valid, apart from fields of richer types
-(arrays, maps, records, dates, wider unions). `penstock.schemas` decides about these fields and about every event that
-msgspec rejects, and explains why a value does not fit.
+(arrays, maps, records, dates, wider unions). `penstock.schemas` validates these fields, and every event rejected by
+msgspec, and explains why a value does not fit.
 """
 
 from __future__ import annotations

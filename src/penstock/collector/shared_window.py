@@ -1,4 +1,4 @@
-"""Window shared by several workers: the worker that claims an id sends the event, the others poll for the result."""
+"""Window shared by several workers. The first worker to claim an id sends the event, the rest poll for the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SharedWindow:
         self._claimed: dict[EventKey, Path] = {}  # by `find`, until `remember` or `let_go` follows
 
     def find(self, key: EventKey) -> Delivery | None:
-        """Return the delivery of this or another worker. Raise Busy if the id cannot be claimed.
+        """Return the delivery of any worker. Raise Busy if the id cannot be claimed.
 
         Without a claim, two workers might send the event.
         """
@@ -49,7 +49,7 @@ class SharedWindow:
         return None
 
     def remember(self, key: EventKey, delivery: Delivery) -> None:
-        """Store the delivery, and publish its result to the other workers through the claim."""
+        """Store the delivery, and publish the result to all workers through the claim."""
         self._own.remember(key, delivery)
         link = self._claimed.pop(key, None) or self._claim_late(key)
         note = _Note(self._claims, link, delivery)
@@ -58,7 +58,7 @@ class SharedWindow:
             note.wake()
 
     def let_go(self, key: EventKey) -> None:
-        """Forget the event, and drop this worker's claim on its id."""
+        """Forget the event, and drop this worker's claim on the id."""
         link = self._claimed.pop(key, None) or self._claims.link(key)
         with suppress(OSError):  # on a read-only disk, the claim stays until it expires
             self._claims.drop(link)
@@ -72,7 +72,7 @@ class SharedWindow:
 
 
 class _Note(Batch):
-    """Waits for a delivery of this worker, to publish its result to the others."""
+    """Waits for a delivery of this worker, to publish the result to all workers."""
 
     def __init__(self, claims: Claims, link: Path, delivery: Delivery) -> None:
         super().__init__(asyncio.get_running_loop())
@@ -88,7 +88,7 @@ class _Note(Batch):
 
 
 class _Elsewhere:
-    """Events that other workers have underway and requests of this worker wait for. One task polls all claims."""
+    """Events underway in other workers, awaited by requests of this worker. A single task polls all claims."""
 
     def __init__(self, claims: Claims) -> None:
         self._claims = claims
@@ -96,7 +96,7 @@ class _Elsewhere:
         self._looking: asyncio.Task[None] | None = None
 
     def delivery(self, link: Path) -> Delivery:
-        """Return the delivery of another worker. Requests share one delivery while the event is underway."""
+        """Return a remote worker's delivery. Requests share the delivery while the event is underway."""
         awaited = self._awaited.get(link)
         if awaited is not None:
             return awaited

@@ -90,7 +90,7 @@ class Shipment:
         self.size += len(value)
 
     def reject(self, text: bytes, error: PenstockError, event_id: str) -> None:
-        """Record a rejected event, and add it to the dead letters if they are enabled."""
+        """Record a rejected event. Add a dead letter if dead letters are enabled."""
         place = len(self._ids)
         self._ids.append(event_id)
         self._rejections[place] = error
@@ -112,7 +112,7 @@ class Shipment:
             self._remember(self._first_places)
 
     def let_go(self) -> None:
-        """Release the ids of events that were not sent, and stop waiting for other requests' events."""
+        """Release the ids of unsent events, and stop waiting for events of earlier requests."""
         for key in self._first_places:
             self._dispatch.window.let_go(key)
         self._leave()
@@ -154,9 +154,9 @@ class Shipment:
         return True
 
     def _leave(self) -> None:
-        """Stop waiting for other requests' events.
+        """Stop waiting for events of earlier requests.
 
-        Otherwise, a client that repeats its requests would fill the memory while Kafka is unavailable.
+        Otherwise, repeated requests would fill the memory while Kafka is unavailable.
         """
         for known in self._joined.values():
             known.leave(self._batch)
@@ -175,7 +175,7 @@ class Shipment:
             self._dispatch.window.remember(key, deliveries[place])
 
     def _deliveries(self) -> dict[int, Delivery]:
-        """Return the delivery of each event that has one."""
+        """Return the deliveries of events, by index."""
         deliveries = dict(zip(self._record_places, self._sent, strict=True)) | self._taken_before
         return deliveries | {place: deliveries[first] for place, first in self._repeated.items()}
 

@@ -25,7 +25,7 @@ class Window(Protocol):
     """Remembers deliveries by id for a while. Failed deliveries are forgotten, so that a retry is sent."""
 
     def find(self, key: EventKey) -> Delivery | None:
-        """Return the delivery of this event if it is underway or done.
+        """Return the event's delivery if underway or done.
 
         After None, the caller is the first and must send the event.
         """
@@ -50,7 +50,7 @@ class _Entry(NamedTuple):
 
 
 class OwnWindow:
-    """Window of one worker, limited in seconds and ids. `on_forget` is called with each id that is evicted."""
+    """Window of one worker, limited in seconds and ids. `on_forget` is called with each evicted id."""
 
     def __init__(
         self,

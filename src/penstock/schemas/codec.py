@@ -37,7 +37,7 @@ class AvroCodec:
         self._unknown_until: dict[bytes, float] = {}
 
     def encoder(self, subject: str, schema: Schema, *, register: bool = True) -> Encode:
-        """Return a function that encodes records of this schema.
+        """Return an encoder for records of the schema.
 
         The schema id is registered, or only looked up, once. The function raises RecordInvalid with the field and the
         value that does not fit.

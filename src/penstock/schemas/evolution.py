@@ -1,7 +1,7 @@
 """Compatibility of schema versions: the levels of a registry, and the reasons for rejecting a new version.
 
-BACKWARD requires that the new schema can read data of the old one. FORWARD requires that the old schema can read data
-of the new one. FULL requires both. These levels check the newest version; their TRANSITIVE forms check every version.
+BACKWARD requires the new schema to read old data. FORWARD requires the old schema to read new data. FULL requires both.
+The plain levels check the newest version; the TRANSITIVE forms check every version.
 """
 
 from __future__ import annotations

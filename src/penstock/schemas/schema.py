@@ -50,7 +50,7 @@ class Schema:
 
     @classmethod
     def from_registry(cls, text: str, references: Iterable[Reference] = (), *, source: str = "") -> Schema:
-        """Parse a schema from a registry. Defaults that do not fit their fields are ignored, not rejected."""
+        """Parse a schema from a registry. Invalid defaults are ignored, not rejected."""
         schema = cls(text, tuple(references), source)
         schema._parsed  # noqa: B018 - parsing is what refuses a wrong text
         return schema

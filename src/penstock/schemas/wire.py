@@ -7,12 +7,12 @@
 | UUID  | 16    | MD5 of the schema's parsing canonical form | WhereHows, Gobblin                |
 
 A topic may mix all three. `candidates` returns the possible ids of a message, the likeliest first. Registries count
-from 1, so four zero bytes can only begin a LONG. Any other four bytes are an INT if the registry knows that number,
-and otherwise the beginning of a UUID. The first candidate with a known schema, under which the whole message decodes
-as one record, is the right one.
+from 1, so four zero bytes can only begin a LONG. Any other four bytes are an INT if the registry knows the number, and
+otherwise the beginning of a UUID. The right candidate is the first with a known schema under which the whole message
+decodes as a single record.
 
 If the schema is Avro's `bytes`, the raw bytes follow a LONG or UUID without a length prefix, as in WhereHows. After an
-INT they are encoded like any other Avro value.
+INT, the bytes are encoded like any other Avro value.
 """
 
 from __future__ import annotations

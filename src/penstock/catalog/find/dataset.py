@@ -71,7 +71,7 @@ def view(connection: Connection, urn: str, *, versions: int = 20, loads: int = 1
 
 
 def owners(connection: Connection, urn: str) -> list[Record]:
-    """Return current and former owners, current ones first. `counts` marks owners from the prevailing source."""
+    """Return current and former owners, current owners first. `counts` marks owners from the prevailing source."""
     return records(connection, _OWNERS.format(most=MOST), [urn])
 
 

@@ -33,7 +33,7 @@ _MIN_TIMES = 3
 
 @dataclass(frozen=True)
 class Series:
-    """Loads of one kind into one dataset: the last load, its record counts, and the usual gap."""
+    """Loads of one kind into a dataset: last load, record counts, and the usual gap."""
 
     urn: str
     name: str
@@ -77,7 +77,7 @@ def loads(
 
 
 def series(connection: Connection, urn: str | None = None) -> Generator[Series]:
-    """Yield every series of loads, or those of one dataset, newest first. Rows are read lazily."""
+    """Yield the series of one dataset or of all, newest first. Rows are read lazily."""
     with closing(streamed(connection, _SERIES.format(history=HISTORY), {"urn": urn})) as rows:
         for row in rows:
             yield _series(row)

@@ -1,8 +1,8 @@
 """Rules for job properties that are passed to Kafka clients.
 
-Jobs are rows in a database, and the people who may write these rows do not always run this process. A job therefore
-cannot name code to load, commands to run or files to write. Secrets of this process are sent only to the addresses in
-the settings.
+Jobs are rows in a database. The authors of jobs are not always the operators of the process. A job therefore cannot
+name code to load, commands to run or files to write. Secrets of this process are sent only to the addresses in the
+settings.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CREDENTIALS = frozenset({"sasl.username", "sasl.password", "ssl.key.pem", "ssl.
     *(f"ssl.{store}.password" for store in ("keystore", "truststore")),
 }
 _OF_THIS_MACHINE = frozenset({"ssl.key.location", "ssl.certificate.location", "ssl.keystore.location"})
-"""Files with which this machine proves its identity."""
+"""Properties for private keys and certificates of this machine."""
 
 _TUNING = frozenset(
     {
@@ -60,7 +60,7 @@ _BROKER = re.compile(r"[A-Za-z0-9._-]+:\d{1,5}|\[[0-9A-Fa-f:.]+\]:\d{1,5}")
 
 
 def is_own_cluster(bootstrap: str, own: str) -> bool:
-    """Whether the settings contain every broker of a job. A job without brokers uses those of the settings."""
+    """Whether the settings contain every broker of a job. A job without brokers uses the settings."""
     return not bootstrap or _brokers(bootstrap) <= _brokers(own)
 
 
@@ -70,12 +70,12 @@ def is_own_registry(urls: str, own: str) -> bool:
 
 
 def names_own_files(key: str) -> bool:
-    """Whether a property names a file with which this machine proves its identity."""
+    """Whether a property names a private key or certificate file of this machine."""
     return key in _OF_THIS_MACHINE
 
 
 def objection(key: str, variable: str, value: str, *, own_cluster: bool) -> str | None:
-    """Return why a property must not use this environment variable, or None if it may."""
+    """Return why a property must not use this environment variable, or None if allowed."""
     if key in _CREDENTIALS:
         return None if own_cluster else "secrets of the environment go to the brokers of the settings only"
     if is_secret(variable) or hide(variable, value) != value:

@@ -16,7 +16,7 @@ _ALL = "all records"
 class LeftOut:
     """Counts while Spark reads a batch, so that nothing is read twice.
 
-    The counts of a batch are `pending` after its rows are stored, until its position is saved. Counts and position are
+    The counts of a batch are `pending` after the rows are stored, until the position is saved. Counts and position are
     saved in one transaction, so a batch repeated after a crash is counted once.
     """
 

@@ -19,7 +19,7 @@ class Omission(NamedTuple):
 
 
 def left_out(connection: Connection, job: JobId) -> list[Omission]:
-    """Return the records that a job skipped on purpose since its first run, by topic and reason."""
+    """Return the number of records skipped on purpose since the job's first run, by topic and reason."""
     found = [(*row["query"].rsplit("/", 2), row["left_out"]) for row in records(connection, _LEFT_OUT, [f"%/{job}/%"])]
     sums: dict[tuple[str, str], int] = {}
     for _group, number, topic, reasons in found:

@@ -28,7 +28,7 @@ UPDATE job_progress SET position = %s::jsonb, left_out = (
 
 
 class JobProgress:
-    """State of a query in the database, so that a driver on another machine can continue from there."""
+    """State of a query in the database, so that a driver on any machine can continue."""
 
     def __init__(self, database: Database, query: str, left_out: LeftOut) -> None:
         self._database = database

@@ -41,7 +41,7 @@ def active_works(database: Database, own_cluster: str = "") -> list[Work]:
 
 
 def reread(database: Database, works: Sequence[Work], reading_again: ReadingAgain) -> Iterator[tuple[Work, Counts]]:
-    """Read the topics one after the other. Yield the counts of read and rejected messages per topic.
+    """Read the topics in sequence. Yield the counts of read and rejected messages per topic.
 
     Rows of messages that are still in Kafka are replaced and merged, batch by batch. A row on which the merge fails is
     rejected, as on first arrival. Rows of other messages stay. The reread can be restarted after a crash or an
@@ -73,7 +73,7 @@ def _end_of(query: Query) -> PenstockError | None:
 def _restage(
     database: Database, table: TableName, read: dict[PartitionId, Offset], lines: Lines, batch: Batch
 ) -> list[Refusal]:
-    """Store the rows, then remove rows of messages that no longer produce one.
+    """Store the rows, then remove the rows of messages that yielded none this time.
 
     `read` collects the offset at which reading of each partition began.
     """

@@ -87,7 +87,7 @@ class Roster:
 
 
 def require_jobs(database: Database, wanted: Sequence[str], own_cluster: str = "") -> None:
-    """Check that every wanted job exists and at least one can run. Raise ConfigError with all problems."""
+    """Check that all wanted jobs exist and at least one can run. Raise ConfigError with all problems."""
     problems: list[Problem] = []
     with database.transaction() as connection:
         jobs = [find_job(connection, job) for job in wanted] or list_jobs(connection)

@@ -1,4 +1,4 @@
-"""Names of properties in WhereHows' later job files, which have one topic each."""
+"""Property names in WhereHows' later job files, with a single topic per file."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def read_spec(
 ) -> JobSpec:
     """Parse the properties of a job. Raise ConfigError with every problem and its position.
 
-    `own_cluster` is the `bootstrap` of the settings, to which secrets of this process may be sent.
+    `own_cluster` is the `bootstrap` of the settings. Secrets of the process may be sent to this cluster only.
     """
     problems: list[Problem] = []
     given = first_names(properties)

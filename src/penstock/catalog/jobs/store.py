@@ -47,7 +47,7 @@ def find_job(connection: Connection, wanted: str) -> Job:
 
 
 def save_job(connection: Connection, name: str, properties: Mapping[str, str]) -> Job:
-    """Store a job. An existing job with this name is replaced and keeps its number."""
+    """Store a job. An existing job is replaced and keeps the number."""
     known = {job.name: job for job in list_jobs(connection)}.get(name)
     if known and known.properties == properties:
         return known
@@ -65,14 +65,14 @@ def save_job(connection: Connection, name: str, properties: Mapping[str, str]) -
 
 
 def set_active(connection: Connection, wanted: str, *, is_active: bool) -> Job:
-    """Activate or pause a job everywhere. Its progress is kept."""
+    """Activate or pause a job everywhere. The progress is kept."""
     job = find_job(connection, wanted)
     connection.execute("UPDATE etl_job SET is_active = %s WHERE job_id = %s", [is_active, job.job_id])
     return replace(job, is_active=is_active)
 
 
 def remove_job(connection: Connection, wanted: str) -> Job:
-    """Delete a job. Its written data and progress are kept."""
+    """Delete a job. Written data and progress are kept."""
     job = find_job(connection, wanted)
     connection.execute("DELETE FROM etl_job WHERE job_id = %s", [job.job_id])
     return job

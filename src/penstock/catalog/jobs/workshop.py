@@ -114,6 +114,6 @@ def _widths(spec: JobSpec) -> Sequence[IdWidth]:
 def open_workshop(
     database: Database, settings: Settings, *, java_home: Path, jars: Sequence[Path]
 ) -> Iterator[Workshop]:
-    """Open a workshop with a new Spark session, or with the process's existing one."""
+    """Open a workshop with a new Spark session, or with the process's existing session."""
     with open_session("penstock jobs", java_home=java_home, jars=jars, conf={}) as session:
         yield Workshop(session, settings, database)

@@ -28,7 +28,7 @@ def migrations() -> list[Migration]:
 
 
 def migrate(connection: Connection, schema: str) -> list[str]:
-    """Apply the missing migrations in one transaction. Return the names of the applied ones."""
+    """Apply the missing migrations in one transaction. Return the names of the applied migrations."""
     known = migrations()
     if _version(connection, schema) == known[-1].number:
         return []

@@ -72,7 +72,7 @@ def find_processor(name: str) -> type[Processor]:
 
 
 def make_processor(name: str, clusters: Sequence[Cluster]) -> Processor:
-    """Create a processor by name. Raise UsageError if its name is unknown or its own code fails."""
+    """Create a processor by name. Raise UsageError for an unknown name or an error in user code."""
     found = find_processor(name)
     try:
         return found(clusters)

@@ -39,7 +39,7 @@ class Processor(ABC):
         self.clusters = clusters
 
     def left_out(self) -> Mapping[str, Column]:
-        """Return the reasons for which `transform` skips records, each with its condition on the records.
+        """Return the conditions under which `transform` skips records, by reason.
 
         `penstock jobs show` reports the number of records per reason. At most one condition may hold for a record.
         Records that yield no row and match no reason are counted too.

@@ -1,4 +1,4 @@
-"""Column expressions for processors: fields that may be missing, numbers and texts that may be invalid."""
+"""Column expressions for processors, with support for missing fields and invalid values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cluster:
 
 
 def field(records: DataFrame, *paths: str) -> Column:
-    """Return the first of these fields that exists and is not null; null if there is none."""
+    """Return the first existing field that is not null; null if no field has a value."""
     found = [_at(path) for path in paths if type_at(records.schema, path) is not None]
     return F.coalesce(*found) if found else F.lit(None).cast("string")
 

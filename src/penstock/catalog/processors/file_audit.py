@@ -47,7 +47,7 @@ class GobblinTrackingAuditProcessor(Processor):
         return {**other_events(is_audit), "temporary datasets": is_audit & _is_temporary(metadata("dataset"))}
 
     def transform(self, records: DataFrame) -> DataFrame:
-        """Return one row per audited dataset that is not temporary."""
+        """Return a row per audited dataset, without temporary datasets."""
         events = told(records, F.col("name") == CLASSIFIER, *_KEYS).filter(~_is_temporary(F.col("dataset")))
         return rows(events.select(*self._row), self.columns)
 

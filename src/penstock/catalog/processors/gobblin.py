@@ -18,7 +18,7 @@ _FLOW_KEYS = ("azkabanProjectName", "azkabanFlowId", "azkabanJobId", "azkabanExe
 def told(records: DataFrame, is_wanted: Column, *keys: str) -> DataFrame:
     """Return the matching events with name, timestamp, and the values of these metadata keys as columns.
 
-    A missing or empty value is null. Each value is a column of its own, so that Spark extracts the value once.
+    A missing or empty value is null. Each value is a separate column, so that Spark extracts the value once.
     """
     return records.filter(is_wanted).select("name", "timestamp", *_values(keys), KAFKA)
 

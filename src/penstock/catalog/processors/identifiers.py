@@ -21,7 +21,7 @@ def dataset_urn(identifier: Column) -> Column:
 
 
 def given_urn(urn: Column) -> Column:
-    """Return the URN if it is a dataset's; null for URNs of other systems, such as `urn:salesforce:table:x`."""
+    """Return a dataset's URN unchanged; null for foreign URNs, such as `urn:salesforce:table:x`."""
     return F.when(urn.startswith(_DATASET), urn)
 
 
@@ -35,7 +35,7 @@ def uri_urn(uri: Column) -> Column:
 
 
 def urns_at(records: DataFrame, *paths: str) -> Column:
-    """Return the URNs in the first of these lists that exists, as JSON; null if there is none.
+    """Return the URNs in the first existing list, as JSON; null if no list exists.
 
     Elements are URNs, identifiers, or records with `datasetUrn`, `dataset` or `datasetIdentifier`.
     """

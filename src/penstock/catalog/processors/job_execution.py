@@ -23,8 +23,8 @@ _STATES = ("jobExecution.state", "jobExecution.status")
 class JobExecutionLineageProcessor(Processor):
     """Stores every execution. The merge derives lineage from successful executions only.
 
-    The second form of the event has different names, and `lineage`: pairs of lists, which are joined. Its application
-    is the `type`, or else the application that sent the event.
+    The second form of the event has different names, and `lineage`: pairs of lists, which are joined. The application
+    is the `type`, or else the sender of the event.
     """
 
     columns: ClassVar = (
@@ -64,7 +64,7 @@ class MetadataLineageProcessor(JobExecutionLineageProcessor):
 
 
 def _text(records: DataFrame, *paths: str) -> Column:
-    """Return the first of these fields that exists, as text. Numbers and texts are interchangeable."""
+    """Return the first existing field as text. Numbers and texts are interchangeable."""
     return F.coalesce(*(field(records, path).cast("string") for path in paths))
 
 

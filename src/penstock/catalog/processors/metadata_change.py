@@ -121,7 +121,7 @@ def _owners(records: DataFrame) -> Column:
 
 
 def _owner_type(category: Column) -> Column:
-    """Return DataHub's owner type, which has one name for both of WhereHows' names for an owner."""
+    """Return DataHub's owner type. WhereHows' two names for an owner map to one."""
     is_owner = category.isNull() | category.isin(*_OWNERS)
     return F.when(is_owner, F.lit("DATAOWNER")).otherwise(category)
 
@@ -133,7 +133,7 @@ def _tags(records: DataFrame) -> Column:
 
 
 def _list_at(records: DataFrame, paths: tuple[str, ...]) -> tuple[str, T.StructType | None]:
-    """Return the first of these paths with a list of records, and the type of its elements."""
+    """Return the first path with a list of records, and the type of the elements."""
     for path in paths:
         found = type_at(records.schema, path)
         if isinstance(found, T.ArrayType) and isinstance(found.elementType, T.StructType):

@@ -62,7 +62,7 @@ class Tuples:
         return self.rows[0]
 
     def write(self, copy: Copy) -> None:
-        """Write the rows one by one."""
+        """Write each row separately."""
         for row in self.rows:
             copy.write_row(as_tuple(row, self.columns))
 

@@ -29,7 +29,7 @@ _NUL = "has a NUL character, which PostgreSQL does not take"
 def copy_lines(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     """Return the Kafka position of each row, with either its line or the problem that prevents the line.
 
-    Nearly every row is plain, according to one check of all its texts. Only other rows are checked value by value.
+    Nearly every row is plain, according to a single check of all texts. The rest is checked value by value.
     """
     schema = rows.schema
     made = _made(tuple((name, schema[name].dataType) for name in columns))

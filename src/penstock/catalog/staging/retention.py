@@ -30,7 +30,7 @@ def prune(database: Database, before: datetime) -> dict[TableName, int]:
 
 
 def note_back(connection: Connection, table: TableName, place: PartitionId, since: Offset) -> None:
-    """Delete the record of pruned rows of a partition that was staged again from this offset on."""
+    """Delete the note about a partition's pruned rows if all were staged again, from offset `since` on."""
     command = """DELETE FROM staging_pruned WHERE table_name = %s AND kafka_topic = %s AND kafka_partition = %s
                  AND first_offset >= %s"""
     connection.execute(command, [table, place.topic, place.partition, since])

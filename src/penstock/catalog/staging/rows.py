@@ -54,5 +54,5 @@ def _reason(text: str) -> str | None:
 
 
 def as_tuple(row: StagedRow, columns: Sequence[str]) -> tuple[object, ...]:
-    """Return the row's values in the order of these columns, followed by its origin."""
+    """Return the row's values in the order of `columns`, followed by the origin."""
     return (*(row.values.get(column) for column in columns), *row.origin)

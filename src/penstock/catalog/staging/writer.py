@@ -1,4 +1,4 @@
-"""Writer of staging rows with COPY. One invalid row never affects the other rows."""
+"""Writer of staging rows with COPY. An invalid row never affects valid rows."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _load(change: Change) -> tuple[Meaning]:
 
 
 def _in_order(before: Iterable[Any], after: Iterable[Any]) -> list[Any]:
-    """Return the current items, followed by the removed ones."""
+    """Return the current items, followed by the removed items."""
     return list(dict.fromkeys([*after, *before]))
 
 

@@ -1,4 +1,4 @@
-"""Messages of a change: at most one MetadataChangeLog, and one PlatformEvent per EntityChangeEvent."""
+"""Messages of a change: a MetadataChangeLog for an aspect, and a PlatformEvent per EntityChangeEvent."""
 
 from __future__ import annotations
 

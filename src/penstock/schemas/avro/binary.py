@@ -25,7 +25,7 @@ _READ_FAILURES: tuple[type[Exception], ...] = (*READ_FAILURES, Unreadable)
 
 
 def writer(root: Type, header: bytes) -> Callable[[object], bytes]:
-    """Return a function that writes the header and one value.
+    """Return a function that writes the header and a value.
 
     The function raises RecordInvalid with the field that does not fit.
     """
@@ -55,7 +55,7 @@ def _write_closely(value: object, root: Type) -> bytes:
 
 
 def reader(root: Type, start: int, wanted: Type | None = None) -> Callable[[bytes], object]:
-    """Return a function that reads one value from `start` to the end of the message.
+    """Return a function that reads a value from `start` to the end of the message.
 
     With `wanted`, the value is converted to that schema. The function raises RecordUndecodable with the reason and the
     position.

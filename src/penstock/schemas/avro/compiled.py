@@ -1,8 +1,8 @@
-r"""Compiler of schemas to Python: generates one function per record type that checks and writes in one pass.
+r"""Compiler of schemas to Python. Generates a function per record type that checks and writes in a single pass.
 
-The functions support the exact Python types that records usually contain, and write the same bytes as fastavro, about
-twice as fast. They raise one of `UNSURE` for all other values. `misfit` then checks the value completely, and fastavro
-writes the value if it fits. The function for a record with a string, an int and a boolean is
+The functions support the exact Python types that records usually contain, and produce fastavro's bytes about twice as
+fast. All other values raise an error of `UNSURE`. `misfit` then checks the value completely, and fastavro writes the
+value if it fits. The function for a record with a string, an int and a boolean is
 
     def write_1(v):
         if len(v) != 3: v = fill_2(v)
@@ -68,14 +68,14 @@ _PIECES = {
 
 
 class Code(NamedTuple):
-    """Generated code for one value: lines that check it, and expressions for the bytes it is written as."""
+    """Generated code for a value: lines with checks, and expressions for the encoded bytes."""
 
     lines: list[str]
     pieces: list[str]
 
 
 def compile_writer(root: Type) -> Write | None:
-    """Return a function that writes a value, or raises one of `UNSURE`.
+    """Return a function that writes a value, or raises an error of `UNSURE`.
 
     Return None for recursive types, whose nesting must be measured before writing.
     """
@@ -83,7 +83,7 @@ def compile_writer(root: Type) -> Write | None:
 
 
 class _Compiler:
-    """Generates functions into one namespace, one per type."""
+    """Generates one function per type, all into a shared namespace."""
 
     def __init__(self) -> None:
         self._env: dict[str, Any] = {
@@ -174,7 +174,7 @@ class _Compiler:
         return _logical_writer(logical, lambda value: prepare(value, node), self.writer(base))
 
     def _union(self, union: UnionType) -> list[str]:
-        """Generate one case for each Python type that only one branch accepts."""
+        """Generate a case for each Python type accepted by a single branch."""
         takers = Counter(kind for branch in union.branches for kind in _takes(branch))
         cases = []
         for place, branch in enumerate(union.branches):

@@ -31,7 +31,7 @@ def to_bytes(value: Decimal, logical: Logical, size: int | None) -> bytes:
 
 
 def from_bytes(data: bytes, logical: Logical) -> Decimal:
-    """Return the decimal in the bytes. Raise ValueError if it has too many digits for its type."""
+    """Return the decimal in the bytes. Raise ValueError if there are too many digits for the type."""
     unscaled = Decimal(_number(data, logical.precision))
     sign, digits, _ = unscaled.as_tuple()
     if unscaled and len(digits) > logical.precision:

@@ -1,4 +1,4 @@
-"""Check whether a value fits a type, and which union branch accepts it, in linear time for any input.
+"""Check whether a value fits a type, and find the matching union branch, in linear time for any input.
 
 A value that fits no branch is compared with every branch, and so are the values inside. Results are therefore cached
 for each pair of value and type, and the work for one record is limited.
@@ -42,7 +42,7 @@ def count_values(value: Value) -> int | None:
 
 
 class Fits:
-    """Checks the values of one record, which must not be modified meanwhile.
+    """Checks the values of a record, which must not be modified meanwhile.
 
     Raises RecordInvalid once a record of `size` values takes more steps than any reasonable schema needs.
     """
@@ -153,7 +153,7 @@ def _comes_back_changed(value: Value, branch: Type) -> bool:
 
 
 def _grabs(branch: Type, value: Value) -> bool:
-    """Whether other Avro writers would choose this branch, although the value does not fit."""
+    """Whether foreign Avro writers would choose the branch, although the value does not fit."""
     if isinstance(branch, ArrayType):
         return isinstance(value, bytes)
     if not isinstance(branch, Primitive) or branch.logical is None:

@@ -30,7 +30,7 @@ class Logical:
 
 
 def logical_of(base: str, node: Mapping[str, object], size: int = 0) -> Logical | None:
-    """Return the logical type of a schema node. Ignore unknown or invalid ones, as Avro's specification requires."""
+    """Return the logical type of a schema node. Ignore unknown or invalid types, as Avro's specification requires."""
     name = node.get("logicalType")
     if not isinstance(name, str) or (base, name) not in _BASES:
         return None
@@ -43,7 +43,7 @@ def logical_of(base: str, node: Mapping[str, object], size: int = 0) -> Logical 
 
 
 def logical_misfit(value: Any, logical: Logical) -> str | None:  # noqa: ANN401 - any value may be given
-    """Return what is wrong with a value for a logical type: the rest of a sentence that begins with the value."""
+    """Return the reason why a value is invalid, as the rest of a sentence that begins with the value."""
     if logical.name == "decimal":
         return _decimal_misfit(value, logical)
     if isinstance(value, int) and not isinstance(value, bool) and logical.name in _NUMBERS:

@@ -1,6 +1,6 @@
 """Explanation why a value does not fit its type: the field, the value, and the expected type.
 
-`fits` defines which values fit. It is complete but slow; `compiled` quickly accepts the values that certainly fit.
+`fits` defines which values fit. The check is complete but slow; `compiled` quickly accepts common values.
 
 - No value is written that would be read back as something else: no boolean or float for an int, no number that a double
   cannot represent exactly, no text for a number or an array, no datetime for a date.
@@ -23,7 +23,7 @@ Value = Any
 
 
 class Misfit(NamedTuple):
-    """Value that does not fit: its path, and what is wrong."""
+    """Path of an invalid value, with a message and a hint."""
 
     path: str
     message: str
@@ -54,7 +54,7 @@ def too_deep(path: str = "") -> Misfit:
 
 
 class _Explanation:
-    """Follows the first value that does not fit, from the record down to the cause."""
+    """Follows the first invalid value from the record down to the cause."""
 
     def __init__(self, checked: Fits) -> None:
         self._checked = checked

@@ -57,7 +57,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Misreading:
-    """One reason at one position. The message uses the names in `Roles`."""
+    """Reason with a position. The message uses the names in `Roles`."""
 
     kind: Kind
     place: Place

@@ -39,9 +39,9 @@ Node = Any
 
 
 class ParsedSchema(NamedTuple):
-    """Parsed schema: root type, named types by full name, and problems of defaults that do not fit their fields.
+    """Parsed schema: root type, named types by full name, and problems of invalid defaults.
 
-    Invalid defaults are ignored, because registries have accepted them and their messages must stay readable.
+    Invalid defaults are ignored: registries accept such schemas, and their messages must stay readable.
     """
 
     root: Type
@@ -88,7 +88,7 @@ class _TooManyProblems(Exception):
 
 
 class _Parser:
-    """Builds types and collects problems. An invalid node becomes `_WRONG`, so that one run finds all problems."""
+    """Builds types and collects problems. An invalid node becomes `_WRONG`, so that a single run finds all problems."""
 
     def __init__(self, known: Mapping[str, NamedType]) -> None:
         self.names: dict[str, NamedType] = dict(known)

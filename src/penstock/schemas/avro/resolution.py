@@ -1,6 +1,6 @@
 """Reading with a different schema than the writer's, by Avro's rules of schema resolution.
 
-Each pair of types becomes one function that reads a value from a stream. Unchanged types are read by fastavro.
+Each pair of types becomes a function that reads a value from a stream. Unchanged types are read by fastavro.
 
 - In a union, a branch of the writer's type is chosen, else the first branch the type is promoted to, float and double
   last.
@@ -53,8 +53,8 @@ def plain_reader(writer: Type) -> Read:
 def resolving_reader(reader: Type, writer: Type) -> Read:
     """Return a function that reads a value of the writer's type in the form of the reader's type.
 
-    The function raises SchemaResolutionError for values that the reader cannot represent, and one of `READ_FAILURES`
-    for invalid bytes.
+    The function raises SchemaResolutionError for values without a form in the reader's type, and an error of
+    `READ_FAILURES` for invalid bytes.
     """
     return _Resolver().of(reader, writer)
 

@@ -16,7 +16,7 @@ Scalar = Primitive | FixedType | EnumType
 
 
 def scalar_misfit(value: Value, avro_type: Scalar) -> str | None:
-    """Return what is wrong with the value, or None if it fits."""
+    """Return the reason why the value is invalid, or None."""
     match avro_type:
         case EnumType(symbols=symbols):
             fits = isinstance(value, str) and value in symbols
@@ -32,7 +32,7 @@ def scalar_misfit(value: Value, avro_type: Scalar) -> str | None:
 
 
 def string_misfit(value: Value) -> str | None:
-    """Return what is wrong with a value for a string, or None if it fits."""
+    """Return the reason why the value is invalid for a string, or None."""
     if not isinstance(value, str):
         return "is not a string"
     try:

@@ -31,7 +31,7 @@ class Least(NamedTuple):
 
 
 def least(root: Type) -> Least:
-    """Return the minimum size of a type's values. A record that always contains itself counts as one value."""
+    """Return the minimum size of a type's values. Unconditional recursion counts once."""
     return _sizer()(root)
 
 

@@ -63,7 +63,7 @@ def skim(data: bytes, start: int, root: Type) -> None:
 
 
 class _Walk:
-    """Position in the message that advances over one value after the other."""
+    """Current position in the message. Advances value by value."""
 
     def __init__(self, data: bytes, position: int) -> None:
         self.position = position

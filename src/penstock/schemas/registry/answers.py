@@ -31,7 +31,7 @@ def json_of(answer: Answer, tried: str) -> Any:  # noqa: ANN401 - the caller kno
 
 @contextmanager
 def shaped(answer: Answer) -> Iterator[None]:
-    """Treat a missing key or a wrong type in the answer's JSON as a server that is not a registry."""
+    """Raise the error of `not_a_registry` for missing keys or wrong types in the answer's JSON."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:

@@ -38,7 +38,7 @@ class ConfluentRegistry:
         return _Resolution(self._http).version(subject, version)
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Register the schema as the subject's newest version, or find the existing one."""
+        """Register the schema as the subject's newest version, or find the existing version."""
         answer = self._http.request("POST", f"{subject_path(subject)}/versions", json=schema_body(schema))
         json_of(answer, f"registering {subject}")
         return self.lookup(subject, schema)
@@ -57,7 +57,7 @@ class ConfluentRegistry:
 
 
 class _Resolution:
-    """Fetches a schema and all its references: each version once, and all within one deadline."""
+    """Fetches a schema and all references, each version once, within a single deadline."""
 
     def __init__(self, http: RegistryHttp) -> None:
         self._http = http

@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 
 
 class RegistryHttp:
-    """Tries the URLs in order, starting with the last one that answered, and retries transient failures.
+    """Tries the URLs in order, starting with the last successful URL, and retries transient failures.
 
     A request takes no longer than the setting `timeout`, regardless of the number of URLs and the kind of failures.
     """
@@ -166,7 +166,7 @@ def _trusting(authority: Path | None) -> ssl.SSLContext:
 
 
 def _show(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
-    """Load the client certificate, by which the registry identifies this client."""
+    """Load the client certificate that identifies this client to the registry."""
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
     except (OSError, ssl.SSLError) as error:

@@ -9,7 +9,7 @@ from penstock.schemas.wire import SchemaId
 
 
 class MemoryRegistry:
-    """Stores schemas like a real registry (ids from 1, one id per schema), but without compatibility checks."""
+    """Stores schemas like a real registry (ids from 1, a single id per schema), without compatibility checks."""
 
     def __init__(self) -> None:
         self._ids: dict[Schema, int] = {}

@@ -37,7 +37,7 @@ class SchemaRegistry(Protocol):
         ...
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Register the schema as the newest version, or find the existing one.
+        """Register the schema as the newest version, or find the existing version.
 
         Raise SchemaIncompatible if the compatibility rule forbids the schema.
         """
