@@ -1,4 +1,4 @@
-"""`penstock actions`: what actions there are, what they take, and a new one of your own."""
+"""`penstock actions`: list actions, show their keys, and create new ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ app = typer.Typer(no_args_is_help=True, help="Actions: what there is, what each 
 
 @app.command("list")
 def list_offers(as_json: JsonOption = False) -> None:
-    """List the actions, transformers and filters that a pipeline's `type:` may name.
+    """List the actions, transformers and filters available as `type:` in a pipeline.
 
     Example: penstock actions list
     """
@@ -33,7 +33,7 @@ def show(
     type_name: Annotated[str, typer.Argument(metavar="TYPE", help="A name of the list, or module:Class.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Show the keys that an action or a transformer takes under `config:`.
+    """Show the `config:` keys of an action or transformer.
 
     Example: penstock actions show webhook
     """
@@ -51,7 +51,7 @@ def new(
     name: Annotated[str, typer.Argument(help="The action's name, such as notify_owners.")],
     into: Annotated[Path, typer.Option(help="The folder for its files.")] = Path(),
 ) -> None:
-    """Write an action of your own, with a test and a pipeline, all of which work as they are.
+    """Write a new action with a test and a pipeline, ready to run.
 
     Example: penstock actions new notify_owners
     """

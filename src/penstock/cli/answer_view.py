@@ -1,4 +1,4 @@
-"""Rows of an answer: as a table, one under the other where a table would be too wide, or as JSON."""
+"""Display of query results: as a table, row by row if a table is too wide, or as JSON."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _LEAST_WIDTH = 6
 
 
 class Shown(NamedTuple):
-    """The rows to show, and whether there are more."""
+    """Rows to show, and whether more rows exist."""
 
     rows: list[Row]
     more: bool
 
 
 def first_rows(answer: Answer, limit: int) -> Shown:
-    """The first rows of an answer, all of them if the limit is 0."""
+    """Return the first rows of a result; all rows if the limit is 0."""
     rows = (
         row for batch in answer.batches() for row in zip(*(each.to_pylist() for each in batch.columns), strict=True)
     )
@@ -37,7 +37,7 @@ def first_rows(answer: Answer, limit: int) -> Shown:
 
 
 def show_rows(columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
-    """Print rows under their columns, or each row by itself where the terminal is too narrow for all columns."""
+    """Print rows as a table. If the terminal is too narrow, print each row separately."""
     if len(columns) * (_LEAST_WIDTH + 1) <= out.width:
         show_table([_column(*column) for column in columns], ([cell(value) for value in row] for row in rows))
         return
@@ -47,18 +47,18 @@ def show_rows(columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
 
 
 def rows_json(columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> list[dict[str, object]]:
-    """Rows as objects; of columns with the same name each but the first gets a number."""
+    """Return rows as objects. Repeated column names get a number."""
     names = _unique([name for name, _ in columns])
     return [dict(zip(names, map(to_json, row), strict=True)) for row in rows]
 
 
 def is_number(kind: str) -> bool:
-    """Whether values of one of DuckDB's types are numbers."""
+    """Whether a DuckDB type is numeric."""
     return kind.removeprefix("U").startswith(_NUMBERS) and not kind.endswith("]")
 
 
 def cell(value: object) -> str:
-    """A value for people, with markup."""
+    """Format a value for people, with markup."""
     match value:
         case None:
             return "[dim]NULL[/]"

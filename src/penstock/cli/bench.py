@@ -1,4 +1,4 @@
-"""`penstock bench`: run the benchmarks of a checkout against a stack of their own."""
+"""`penstock bench`: run the benchmarks of a checkout on a temporary stack."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(
 ) -> None:
     """Measure the hot paths, each as a ratio to a ceiling or a peer in the same run.
 
-    Exit code 1 says that a stated ratio was missed.
+    The exit code is 1 if a stated ratio was missed.
 
     Example: [bold]penstock bench codec[/]
     """

@@ -1,4 +1,4 @@
-"""`penstock brokers`: the brokers, and their settings with source and advice."""
+"""`penstock brokers`: brokers, and their settings with source and advice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, help="Brokers: list them, and show their
 
 @app.command("list")
 def list_brokers(as_json: JsonOption = False) -> None:
-    """List brokers with the partitions that they lead and keep, and their disks.
+    """List brokers with their disks, and with the partitions that they lead and store.
 
     Example: penstock brokers list
     """
@@ -62,14 +62,14 @@ def _broker_json(broker: Broker, disks: list[LogDir]) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class SettingOnBrokers:
-    """One setting with the brokers that agree on its value and source."""
+    """Setting, with the brokers that share its value and source."""
 
     setting: Setting
     brokers: tuple[BrokerId, ...]
 
     @property
     def advice(self) -> str:
-        """A word where production differs."""
+        """Advice if production needs a different value."""
         return advice(self.setting.name, self.setting.value)
 
 
@@ -79,7 +79,7 @@ def show_settings(
     everything: Annotated[bool, typer.Option("--all", help="All settings, defaults too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show settings with their source, and a word of advice where production differs.
+    """Show settings with their source, and advice for production.
 
     Example: penstock brokers settings retention
     """
@@ -100,7 +100,7 @@ def show_settings(
 
 
 def agreeing(found: dict[BrokerId, list[Setting]]) -> list[SettingOnBrokers]:
-    """Each setting once for each value and source that it has among the brokers."""
+    """Group settings by value and source among the brokers."""
     brokers: dict[Setting, list[BrokerId]] = {}
     for broker, its_settings in found.items():
         for setting in its_settings:

@@ -1,4 +1,4 @@
-"""`penstock catalog`: search, and show datasets with their schemas, owners, lineage and loads."""
+"""`penstock catalog`: search datasets; show schemas, owners, lineage and loads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def search(
     limit: LimitOption = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """Find datasets by words in their names, fields, owners and tags, the best matches first.
+    """Find datasets by words in their names, fields, owners and tags, best matches first.
 
     Example: penstock catalog search page view
     """
@@ -65,7 +65,7 @@ def search(
 
 @app.command()
 def show(dataset: DatasetArgument, as_json: JsonOption = False) -> None:
-    """Show a dataset: its schema with history, owners, last loads, and lineage up and down.
+    """Show a dataset: schema with history, owners, last loads, and lineage in both directions.
 
     Example: penstock catalog show tracking.PageViewEvent
     """
@@ -79,7 +79,7 @@ def show(dataset: DatasetArgument, as_json: JsonOption = False) -> None:
 
 @app.command()
 def owners(dataset: DatasetArgument, as_json: JsonOption = False) -> None:
-    """Show who owns a dataset, by whose word, and who did before.
+    """Show a dataset's current and former owners, with their source.
 
     Example: penstock catalog owners tracking.PageViewEvent
     """
@@ -97,7 +97,7 @@ def lineage(
     depth: Annotated[int, typer.Option(min=1, max=20, help="So many steps in each direction.")] = 3,
     as_json: JsonOption = False,
 ) -> None:
-    """Show where a dataset's data comes from and where it goes.
+    """Show the sources and destinations of a dataset's data.
 
     Example: penstock catalog lineage tracking.PageViewEvent --depth 2
     """
@@ -117,7 +117,7 @@ def loads(
     as_of: Annotated[str, typer.Option(metavar="TIME", help="Look as if it were then.")] = "0s ago",
     as_json: JsonOption = False,
 ) -> None:
-    """Show the last load of each kind into each dataset, and which are late.
+    """Show the last load of each kind into each dataset, and late loads.
 
     Example: penstock catalog loads --late
     """
@@ -135,7 +135,7 @@ def loads(
 
 @app.command()
 def migrate() -> None:
-    """Bring the catalog's tables up to date; every command does this by itself when it first connects.
+    """Migrate the catalog's tables. Every command also does so on its first connection.
 
     Example: penstock catalog migrate
     """
@@ -148,7 +148,7 @@ def migrate() -> None:
 def tell(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on telling, until interrupted.")] = False,
 ) -> None:
-    """Send the changes that wait in the outbox to Kafka, as MetadataChangeLog and PlatformEvent.
+    """Publish the changes queued in the outbox to Kafka, as MetadataChangeLog and PlatformEvent.
 
     Example: penstock catalog tell
     """
@@ -165,7 +165,7 @@ def tell(
 def prune(
     before: Annotated[str, typer.Option(metavar="TIME", help="Events older than this: '30d ago', 2026-01-31.")],
 ) -> None:
-    """Remove old events from staging; what they said stays in the catalog.
+    """Remove old events from staging. Their content stays in the catalog.
 
     Example: penstock catalog prune --before '30d ago'
     """
@@ -176,7 +176,7 @@ def prune(
 
 
 class RebuildSource(StrEnum):
-    """What a rebuild begins with."""
+    """Starting point of a rebuild."""
 
     STAGING = "staging"
     KAFKA = "kafka"
@@ -190,7 +190,7 @@ def rebuild(
     although_incomplete: Annotated[bool, typer.Option(help="Forget what rows said that retention removed.")] = False,
     yes: YesOption = False,
 ) -> None:
-    """Make the catalog's final tables anew from staging, or from Kafka; what then looks different is told.
+    """Rebuild the catalog's final tables from staging or from Kafka, and publish the resulting differences.
 
     Example: penstock catalog rebuild --from kafka --yes
     """

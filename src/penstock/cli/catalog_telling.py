@@ -1,4 +1,4 @@
-"""What Penstock itself writes, told to its catalog in the background: at once, and again when it changes."""
+"""Background registration of Penstock's own outputs in the catalog, repeated after changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.config.settings import LoadedSettings
 from penstock.errors import PenstockError
 
 Statements = Mapping[str, Sequence[OwnDataset]]
-"""What is said of datasets, by the name of the pipeline that writes them."""
+"""Statements about datasets, keyed by the pipeline that writes them."""
 
 _PAUSE_SECONDS = 60.0
 _LAST_SECONDS = 5.0
@@ -22,9 +22,10 @@ _LAST_SECONDS = 5.0
 
 @contextmanager
 def told_to_catalog(find: Callable[[], Statements], loaded: LoadedSettings) -> Iterator[None]:
-    """While the block runs, and once more at its end, tell the catalog what `find` says, if that is new.
+    """Register the statements of `find` in the catalog during the block, after each change and once at the end.
 
-    Nobody waits for a catalog that is away: it is told later, and only who has set its address hears of it.
+    An unreachable catalog delays nobody: registration is retried later. The user sees a note only if the catalog's
+    address is configured.
     """
     stop = Event()
     thread = Thread(target=_keep_telling, args=(find, loaded, stop), name="penstock-catalog", daemon=True)
@@ -52,7 +53,7 @@ def _keep_telling(find: Callable[[], Statements], loaded: LoadedSettings, stop: 
 
 
 def _tell(found: Statements, told: Statements, loaded: LoadedSettings) -> Statements:
-    """Tell the catalog what is new; what it has been told by then."""
+    """Register new statements. Return the statements now registered."""
     if found != told:
         with Database(loaded.settings, size=1) as database:
             for pipeline, datasets in found.items():

@@ -1,4 +1,4 @@
-"""How the catalog's datasets are shown to people."""
+"""Display of the catalog's datasets."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock.cli.output import counted, lines, out, right, show_table, text
 
 
 def moment(time: datetime | None) -> str:
-    """A time in UTC, to the second."""
+    """Format a time in UTC, to the second."""
     return "" if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
 
 
 def show_dataset(found: DatasetView) -> None:
-    """Everything about one dataset, section by section."""
+    """Print all information about one dataset, section by section."""
     row = found.dataset
     out.print(f"[bold]{text(row['name'])}[/]  {text(row['platform'])}, {text(row['origin'])}, {text(row['status'])}")
     out.print(f"[dim]{text(row['urn'])}[/]")
@@ -40,7 +40,7 @@ def show_dataset(found: DatasetView) -> None:
 
 
 def show_owners(owners: Sequence[Mapping[str, Any]]) -> None:
-    """The owners of all times; those whose source prevails are marked."""
+    """Print current and former owners, and mark those from the prevailing source."""
     if not owners:
         out.print("no owner is known")
         return
@@ -59,7 +59,7 @@ def show_owners(owners: Sequence[Mapping[str, Any]]) -> None:
 
 
 def show_steps(title: str, steps: Sequence[Step]) -> None:
-    """Lineage in one direction, indented by the distance."""
+    """Print lineage in one direction, indented by distance."""
     if not steps:
         out.print(f"{title} nothing that is known")
     for step in steps:

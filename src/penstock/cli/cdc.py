@@ -1,4 +1,4 @@
-"""`penstock cdc`: databases whose changes Kafka Connect captures."""
+"""`penstock cdc`: databases captured by Kafka Connect."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def add(
     given: SetOption = [],  # noqa: B006 - Typer copies defaults
     wait: Annotated[float, typer.Option(help="Seconds to wait until changes flow; 0 does not wait.")] = 120.0,
 ) -> None:
-    """Check a database, capture its changes, and show the topics; once more with other options changes them.
+    """Check a database, capture its changes, and show the topics. Repeat with other options to change a capture.
 
     Example: penstock cdc add shop --database postgresql://me:secret@localhost:5432/shop --tables 'public.*'
     """
@@ -71,7 +71,7 @@ def _show_notes(notes: list[Finding]) -> None:
 
 
 def _show_topics(prefix: str, patience: float = 0.0) -> None:
-    """Show the topics of a capture, once no more rows come: the first ones need a moment to get into Kafka."""
+    """Show the topics of a capture once their record counts are stable: the first rows reach Kafka with a delay."""
     deadline = time.monotonic() + patience
     with Admin(settings()) as admin:
         topics = _topics(admin, prefix)
@@ -87,7 +87,7 @@ def _show_topics(prefix: str, patience: float = 0.0) -> None:
 
 
 def _topics(admin: Admin, prefix: str) -> list[TopicSummary]:
-    """The topics of tables, such as `shop.public.orders`; `shop.dead` is a pipeline's."""
+    """Return the topics of tables, such as `shop.public.orders`. `shop.dead` belongs to a pipeline."""
     table = re.compile(rf"{re.escape(prefix)}\..+\..+")
     return [topic for topic in list_topics(admin) if table.fullmatch(topic.name)]
 
@@ -133,7 +133,7 @@ def _task_json(task: TaskState) -> dict[str, object]:
 
 @app.command()
 def status(name: NameArgument, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
-    """Show whether changes flow, how far behind they are, and what went wrong.
+    """Show the status, lag and errors of a capture.
 
     Example: penstock cdc status shop
     """
@@ -203,9 +203,9 @@ def restart(
     database: DatabaseOption = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait until changes flow; 0 does not wait.")] = 120.0,
 ) -> None:
-    """Restart the connector and its tasks; of new tables that match, what changes from then on is captured.
+    """Restart the connector and its tasks. New matching tables are captured from then on.
 
-    Rows that such a table has already are sent by a new snapshot alone: `cdc remove`, then `cdc add`.
+    Existing rows of a new table are sent only by a new snapshot: `cdc remove`, then `cdc add`.
 
     Example: penstock cdc restart shop
     """
@@ -224,7 +224,7 @@ def restart(
 
 @app.command()
 def remove(name: NameArgument, database: DatabaseOption = None, yes: YesOption = False) -> None:
-    """Remove the connector, and drop its slot and publication in the database; topics stay.
+    """Remove the connector, and drop its slot and publication in the database. Topics stay.
 
     Example: penstock cdc remove shop
     """

@@ -1,4 +1,4 @@
-"""`penstock cdc resnapshot`: all rows of a captured table once more, while its changes flow."""
+"""`penstock cdc resnapshot`: resend all rows of a captured table while changes continue to flow."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def resnapshot(
     database: Annotated[str | None, typer.Option(metavar="URL", help="How to reach the database from here.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait until all rows are in Kafka.")] = 3600.0,
 ) -> None:
-    """Send all rows of a table again while its changes flow, which repairs mirrors after an ALTER TABLE.
+    """Resend all rows of a table while changes continue to flow. Repairs mirrors after an ALTER TABLE.
 
-    Makes a small table in the schema `penstock` of the database; `penstock cdc remove` drops it.
+    Creates a small table in the schema `penstock` of the database; `penstock cdc remove` drops the table.
 
     Example: penstock cdc resnapshot shop public.orders
     """

@@ -1,4 +1,4 @@
-"""`penstock cdc verify`: the mirror of a database against the database itself."""
+"""`penstock cdc verify`: compare a database's mirror with the database."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def verify(
     wait: Annotated[float, typer.Option(help="Seconds for which a mirror may be behind.")] = 60.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the mirror with the database at one moment, row by row; exit code 1 if they differ.
+    """Compare the mirror with a snapshot of the database, row by row. The exit code is 1 if they differ.
 
-    With --pipeline its file says where the mirrors are, and what its transforms and `protect` do to rows.
+    With --pipeline, the pipeline's file provides the location of the mirrors, and the effects of transforms and
+    `protect`.
 
     Example: penstock cdc verify shop public.orders
     """
@@ -63,7 +64,10 @@ def verify(
 
 
 def _show_servers(status: CaptureStatus, mirrors: Sequence[_Mirror]) -> bool:
-    """Announce what is not of the server that the database is on; True if its positions mean nothing there."""
+    """Report a capture or mirror of a different server.
+
+    Return True if its positions are invalid on the current server.
+    """
     noted = {f"table {each.name}": ServerIdentity.parse(each.lake.server(each.name)) for each in mirrors}
     known = {status.connector.name: status.registered, **noted}
     for name, server in known.items():
@@ -81,7 +85,7 @@ def _tables(captured: Sequence[str], wanted: str | None) -> list[TableName]:
 
 @dataclass(frozen=True)
 class _Mirror:
-    """Where the mirror of a table is, and what its pipeline does to rows."""
+    """Location of a table's mirror, and the pipeline's effects on rows."""
 
     lake: Lake
     name: str

@@ -1,6 +1,6 @@
-"""Charts of an answer in the terminal: bars for groups, columns for a long row of times.
+"""Charts of query results in the terminal: bars for groups, columns for a long time series.
 
-The first column names the groups. Every column of numbers after it is drawn, and other columns add to the name.
+The first column names the groups. Each later numeric column is drawn; other columns extend the name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Columns = Sequence[tuple[str, str]]
 
 
 class Bars(NamedTuple):
-    """One group: its name, and a number (or none) for each column that is drawn."""
+    """Group with its name, and a number or None per drawn column."""
 
     label: str
     numbers: tuple[float | None, ...]
 
 
 def chart(columns: Columns, rows: Sequence[Row], width: int) -> list[str]:
-    """The lines of a chart, with markup, none wider than `width`."""
+    """Return the lines of a chart, with markup, at most `width` wide."""
     drawn = _drawn(columns)
     groups = [_bars(columns, row, drawn) for row in rows]
     names = [columns[at][0] for at in drawn]
@@ -102,7 +102,7 @@ def _bar_lines(groups: Sequence[Bars], width: int) -> Iterator[str]:
 
 
 def _bar(number: float, low: float, high: float, room: int) -> str:
-    """A bar from zero, which stands where the smallest negative number leaves it."""
+    """Return a bar from zero. The position of zero leaves room for the smallest negative number."""
     scale = room / (high - low) if high > low else 0.0
     left = round(-low * scale)
     if number < 0:
@@ -114,7 +114,7 @@ def _bar(number: float, low: float, high: float, room: int) -> str:
 
 
 def _series(name: str, points: Sequence[Bars], width: int) -> list[str]:
-    """Columns from left to right; where there are more points than columns, each column is the mean of some."""
+    """Return columns from left to right. With more points than columns, each column shows a mean."""
     numbers = [group.numbers[0] or 0.0 for group in points]
     axis = max(len(_shown_number(number)) for number in (0.0, *numbers))
     room = max(_LEAST_BAR, width - axis - 2)
@@ -140,7 +140,7 @@ def _shown_number(number: float) -> str:
 
 
 def _fitted(label: str, width: int) -> str:
-    """The label in exactly so many cells, with a mark where it was cut."""
+    """Return the label in exactly `width` cells, with an ellipsis if truncated."""
     plain = _printable(label)
     return set_cell_size(plain, width) if cell_len(plain) <= width else set_cell_size(plain, width - 1) + "…"
 

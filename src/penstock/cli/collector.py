@@ -1,4 +1,4 @@
-"""`penstock collector`: take events over HTTP and put them into Kafka."""
+"""`penstock collector`: accept events over HTTP and write them to Kafka."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def run(
     workers: Annotated[int | None, typer.Option(help="Processes that share the port; default 1.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Check the settings and schemas, then end.")] = False,
 ) -> None:
-    """Take events over HTTP; each is in Kafka, on all in-sync replicas, when it is answered with success.
+    """Accept events over HTTP. A success response means that all in-sync replicas in Kafka have the event.
 
-    The `collector:` section of penstock.yaml says which topics take events, with which schemas, and from whom.
+    The `collector:` section of penstock.yaml lists the accepted topics, their schemas, and the permitted senders.
 
     Example: [bold]penstock collector --port 8000[/]
     """
@@ -51,7 +51,7 @@ def run(
 
 
 def _prepare_dead_letters(settings: Settings, topic: str | None) -> None:
-    """Where Kafka is away, or somebody else makes the topics, the collector starts all the same."""
+    """Create the dead-letter topic. The collector also starts if Kafka is unreachable or denies creating the topic."""
     if topic is None:
         return
     try:
@@ -61,7 +61,7 @@ def _prepare_dead_letters(settings: Settings, topic: str | None) -> None:
 
 
 def _datasets(collector: CollectorSettings) -> Statements:
-    """The topics, in the words of the catalog."""
+    """Return the topics as datasets of the catalog."""
     schemas = {name: Schema.from_file(topic.schema_file) for name, topic in collector.topics.items()}
     return {"collector": [OwnDataset(topic_urn(name), avro_fields(schema)) for name, schema in schemas.items()]}
 

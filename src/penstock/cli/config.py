@@ -1,4 +1,4 @@
-"""`penstock config`: each setting, its value and where it came from."""
+"""`penstock config`: settings with value and source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.config.settings import shown_settings
 
 
 def show(*, json: JsonOption = False) -> None:
-    """Show every setting, its value and where it came from; secrets are hidden.
+    """Show every setting with its value and source. Secrets are hidden.
 
     Example: [bold]PENSTOCK_BOOTSTRAP=kafka-1:9092 penstock config[/]
     """

@@ -1,4 +1,4 @@
-"""`penstock console`: what Penstock knows, over HTTP."""
+"""`penstock console`: read-only HTTP API of the catalog."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def run(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int | None, typer.Option(help="Port to listen on; default 9000.")] = None,
 ) -> None:
-    """Serve the catalog to other tools, to be read only: a REST API in the JSON of `penstock catalog`.
+    """Serve the catalog read-only to other tools: a REST API with the JSON of `penstock catalog`.
 
     Example: [bold]penstock console --port 9000[/]
     """

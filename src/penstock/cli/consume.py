@@ -1,4 +1,4 @@
-"""`penstock consume`: records out, for people or as JSON lines."""
+"""`penstock consume`: print records, for people or as JSON lines."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def consume(
     key_type: Annotated[ReadKeyType, typer.Option(help="The keys' encoding.")] = "bytes",
     json: JsonOption = False,
 ) -> None:
-    """Show the records of topics as they come, until Ctrl-C, --max or --timeout.
+    """Show the records of topics as they arrive, until Ctrl-C, --max or --timeout.
 
-    Without a group all partitions are read, and nothing is committed.
-    With one the group's place moves past what is shown; --from moves it first.
-    An undecodable record is told on stderr, and makes the exit code 1.
+    Without a group, all partitions are read and nothing is committed.
+    With a group, its offsets advance past the shown records; --from moves them first.
+    Undecodable records are reported on stderr, and set the exit code to 1.
 
     Example: [bold]penstock consume orders --from '10m ago' --max 5[/]
     """
@@ -55,7 +55,7 @@ def consume(
 
 
 class _Viewer:
-    """Shows records one by one, and counts those that cannot be decoded."""
+    """Prints records one by one, and counts undecodable records."""
 
     def __init__(self, *, json: bool) -> None:
         self.refused = 0

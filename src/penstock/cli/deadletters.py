@@ -1,4 +1,4 @@
-"""`penstock deadletters`: what was refused, why, and sending it back after a fix."""
+"""`penstock deadletters`: list rejected records with their errors, and replay them after a fix."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def show(
     since: SinceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line for each letter meant.")] = False,
 ) -> None:
-    """Show a letter: why it was refused, its key, value and headers; with --json all that are meant, to be repaired.
+    """Show a letter with its error, key, value and headers. With --json, print all selected letters for repair.
 
     Example: penstock deadletters show events.dead/0/17
     """
@@ -141,12 +141,11 @@ def replay(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be sent.")] = False,
     yes: YesOption = False,
 ) -> None:
-    """Send letters back to the topics that they were meant for, each once.
+    """Replay letters to their intended topics, each once.
 
-    A letter goes only to a topic that its pipeline reads, as its heartbeats or the name of the dead-letter topic say,
-    or that you name with --topic.
-
-    What was replayed is remembered in the topic penstock.replays, in one transaction with the replay itself.
+    A letter is sent only to a topic that its pipeline reads, according to heartbeats or the name of the dead-letter
+    topic, or to a topic named with --topic.
+    Replays are recorded in the topic penstock.replays, within the replay's own transaction.
 
     Example: penstock deadletters replay --pipeline events --code record.transform
     """
@@ -171,7 +170,7 @@ def replay(
 
 
 def _meant(chosen: Settings, wanted: Wanted, boxes: list[str], file: Path | None) -> Letters:
-    """The letters meant are always the same: those that come while a replay is made ready are not part of it."""
+    """Return a fixed selection of letters. Letters that arrive while the replay is prepared are not included."""
     if file is not None:
         return lambda: filter(wanted.matches, read_file(file))
     span = find_letters(chosen, find_topics(chosen, boxes), wanted)

@@ -52,7 +52,7 @@ def _summary_json(group: Group) -> dict[str, object]:
 
 @app.command()
 def show(group: GroupArgument, as_json: JsonOption = False) -> None:
-    """Show a group's coordinator, members, and its lag in each partition.
+    """Show a group's coordinator, members, and lag per partition.
 
     Example: penstock groups show billing
     """
@@ -126,7 +126,7 @@ def reset(
     execute: Annotated[bool, typer.Option("--execute", help="Do it; without this, only show it.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Move a group to other offsets: a dry run, unless --execute is given.
+    """Move a group to other offsets. Without --execute, this is a dry run.
 
     Example: penstock groups reset billing --to '2h ago' --topic orders
     """

@@ -1,4 +1,4 @@
-"""`penstock jobs`: the metadata jobs in the database."""
+"""`penstock jobs`: metadata jobs stored in the database."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def import_file(
     file: Annotated[Path, typer.Argument(help="A WhereHows .job file or other properties.")],
     name: Annotated[str, typer.Option(help="The job's name; by default that of the file.")] = "",
 ) -> None:
-    """Take a job's properties from a file into the database, if nothing is wrong with them.
+    """Import a job's properties from a file into the database, if they are valid.
 
     Example: penstock jobs import gobblin.job
     """
@@ -62,7 +62,7 @@ def show_list(as_json: JsonOption = False) -> None:
 
 @app.command()
 def show(job: JobArgument, as_json: JsonOption = False) -> None:
-    """Show a job's properties, with secrets hidden, and how many records it left out on purpose.
+    """Show a job's properties, with secrets hidden, and the number of records skipped on purpose.
 
     Example: penstock jobs show 1
     """
@@ -81,9 +81,9 @@ def show(job: JobArgument, as_json: JsonOption = False) -> None:
 
 @app.command()
 def check(job: JobArgument, as_json: JsonOption = False) -> None:
-    """Say whether a job could run, and if not, everything that is wrong with it.
+    """Check whether a job can run, and report every problem.
 
-    Exit code 0 says that it could, 2 that it could not.
+    The exit code is 0 if the job can run, otherwise 2.
 
     Example: penstock jobs check 1
     """
@@ -108,7 +108,7 @@ def check(job: JobArgument, as_json: JsonOption = False) -> None:
 
 @app.command()
 def pause(job: JobArgument) -> None:
-    """Let a job rest: where it runs, it ends between two batches, and goes on there when it is resumed.
+    """Pause a job. A running job stops between two batches, and continues from there after a resume.
 
     Example: penstock jobs pause 1
     """
@@ -117,7 +117,7 @@ def pause(job: JobArgument) -> None:
 
 @app.command()
 def resume(job: JobArgument) -> None:
-    """Let a job run again that was paused: a `penstock jobs run` that is at work takes it up within a few seconds.
+    """Resume a paused job. A running `penstock jobs run` picks it up within a few seconds.
 
     Example: penstock jobs resume 1
     """
@@ -132,7 +132,7 @@ def _set_active(job: str, done: str, *, is_active: bool) -> None:
 
 @app.command()
 def remove(job: JobArgument, yes: YesOption = False) -> None:
-    """Remove a job from the database; where it runs, it ends. What it wrote stays in the catalog.
+    """Remove a job from the database, and stop it where it runs. Its output stays in the catalog.
 
     Example: penstock jobs remove 1 --yes
     """
@@ -154,11 +154,10 @@ def run(
         int | None, typer.Option(help="Serve Prometheus metrics on this port of localhost.")
     ] = None,
 ) -> None:
-    """Run jobs until they are stopped: each topic is read, processed, merged into the catalog, and its changes told.
+    """Run jobs until they are stopped: read and process each topic, merge into the catalog, publish the changes.
 
-    A job that is changed, added, paused or removed in the database is so here too, within a few seconds.
-
-    Ctrl-C and SIGTERM end between two batches, with all progress kept.
+    A job that is changed, added, paused or removed in the database is updated here within a few seconds.
+    Ctrl-C and SIGTERM stop between two batches, with all progress saved.
 
     Example: penstock jobs run 1 2
     """

@@ -1,4 +1,4 @@
-"""The topics of all jobs, read again for `penstock catalog rebuild --from kafka`."""
+"""Second read of all jobs' topics, for `penstock catalog rebuild --from kafka`."""
 
 from __future__ import annotations
 

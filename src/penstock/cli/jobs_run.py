@@ -1,4 +1,4 @@
-"""Metadata jobs, run by `penstock jobs run`."""
+"""Implementation of `penstock jobs run`."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from penstock.errors import PenstockError
 from penstock.spark.queries.runner import Runner
 
 _CONNECTIONS = 8
-"""Batches of many topics take turns: merges do so anyway."""
+"""Limit on connections. Batches of many topics take turns, as their merges do anyway."""
 
 _TURN_SECONDS = 0.0005
-"""A batch is hundreds of calls to Java, whose answers each wait so long for the interpreter while the teller works."""
+"""Interpreter switch interval. A batch makes hundreds of Java calls, and each answer waits this long for the relay."""
 
 _NEW_OBJECTS = 20_000
-"""So many are made between two looks for garbage: telling makes thousands that are of use for a moment."""
+"""Threshold for garbage collection: the relay creates thousands of short-lived objects."""
 
 _PATIENCE_SECONDS = 5.0
-"""So long a look at the jobs may hold up the runner, which has heartbeats to send and signals to obey."""
+"""Timeout for reading the jobs. The runner must also send heartbeats and react to signals."""
 
 
 def run(wanted: Sequence[str], chosen: Settings) -> int:
-    """Run the jobs until told to stop, or until all of them have failed; the exit code."""
+    """Run the jobs until stopped, or until all have failed. Return the exit code."""
     hasty = chosen.model_copy(update={"timeout": min(chosen.timeout, _PATIENCE_SECONDS)})
     with Database(chosen, size=_CONNECTIONS) as database, Database(hasty, size=1) as looking:
         require_jobs(looking, wanted, chosen.bootstrap)
@@ -48,7 +48,7 @@ def run(wanted: Sequence[str], chosen: Settings) -> int:
 
 @contextmanager
 def workshop(database: Database, chosen: Settings) -> Iterator[Workshop]:
-    """Spark, with what reading Kafka needs, downloaded once."""
+    """Open Spark with the jars for Kafka, downloaded once."""
     jars, java_home = fetch_spark(chosen, {"spark"})
     err.print("starting Spark")
     with open_workshop(database, chosen, java_home=java_home, jars=jars) as opened:
@@ -73,7 +73,7 @@ def _run(roster: Roster, teller: Teller, chosen: Settings) -> int:
 
 
 def _tune_interpreter() -> None:
-    """Set it up for a thread that makes many messages beside those that wait for Spark."""
+    """Tune the interpreter for a thread that creates many messages next to threads that wait for Spark."""
     sys.setswitchinterval(_TURN_SECONDS)
     gc.freeze()
     gc.set_threshold(_NEW_OBJECTS)

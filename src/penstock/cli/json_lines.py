@@ -1,4 +1,4 @@
-"""JSON lines, read one at a time, as keys and values of a schema."""
+"""JSON lines, read one at a time and decoded to keys and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
 class Line(NamedTuple):
-    """One line of the input; `whole` says that it was within the limit."""
+    """Input line. `whole` is False if the line exceeded the limit."""
 
     number: int
     text: bytes
@@ -23,14 +23,14 @@ class Line(NamedTuple):
 
 
 class Keyed(NamedTuple):
-    """A record's key and value."""
+    """Key and value of a record."""
 
     key: object
     value: object
 
 
 def read_lines(stream: IO[bytes], limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """The lines that are not empty; of one beyond the limit only the beginning is kept."""
+    """Yield the non-empty lines. A line beyond the limit is truncated."""
     number = 0
     while text := stream.readline(limit + 1):
         number += 1
@@ -42,7 +42,7 @@ def read_lines(stream: IO[bytes], limit: int = MAX_LINE_BYTES) -> Iterator[Line]
 
 
 class LineReader:
-    """Makes records of lines."""
+    """Decodes lines to records."""
 
     def __init__(self, schema: Schema, key_field: str | None, key_type: KeyType) -> None:
         self._type = schema.type
@@ -50,7 +50,7 @@ class LineReader:
         self._key_type = key_type
 
     def read(self, line: Line) -> Keyed:
-        """The key and value of a line; RecordError says what is wrong with it."""
+        """Return the key and value of a line. Raise RecordError for an invalid line."""
         if not line.whole:
             raise RecordTooLarge(f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB")
         raw = parse_json(line.text)

@@ -1,4 +1,4 @@
-"""`penstock lake`: the tables of the lake, and answers to questions."""
+"""`penstock lake`: tables of the lake, and SQL queries."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def show(
     lake: LakeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a table's columns, who writes it, its last writes, and some rows.
+    """Show a table's columns, writers, last writes, and some rows.
 
     Example: penstock lake show events
     """
@@ -102,7 +102,7 @@ def query(
     lake: LakeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question in DuckDB's SQL; times are in UTC, and nothing can be changed.
+    """Run a read-only query in DuckDB's SQL. Times are in UTC.
 
     Example: penstock lake query "SELECT Event_Type, count(*) FROM events GROUP BY 1" --chart
     """

@@ -1,4 +1,4 @@
-"""`penstock lake compact`: few large files in the place of many small ones."""
+"""`penstock lake compact`: replace many small files by few large ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def compact(
     lake: Annotated[str | None, typer.Option(help="Where the tables are; default: the setting lake.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Merge a table's small files; pipelines go on writing, and no reader sees a record twice or not at all.
+    """Merge a table's small files. Pipelines keep writing, and no reader sees a record twice or not at all.
 
     Example: penstock lake compact events
     """

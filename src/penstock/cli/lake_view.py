@@ -1,4 +1,4 @@
-"""A table of the lake for people and for programs."""
+"""Display of a lake table, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HISTORY = 10
 
 @dataclass(frozen=True)
 class Described:
-    """All that `show` tells of a table."""
+    """All information shown by `penstock lake show`."""
 
     table: Table
     summary: Summary
@@ -28,7 +28,7 @@ class Described:
     sample: list[Row]
 
     def as_json(self) -> dict[str, object]:
-        """For programs."""
+        """Return the JSON form."""
         columns = [
             {"name": name, "type": kind, "partition": name in self.table.partition_by} for name, kind in self.columns
         ]
@@ -42,7 +42,7 @@ class Described:
 
 
 def describe(lake: Lake, name: str) -> Described:
-    """Read what there is to tell."""
+    """Read the information about a table."""
     table = lake.table(name)
     history = table.history(_HISTORY)
     writers = {*lake.writers(name), *(change.writer for change in history if change.writer)}
@@ -52,7 +52,7 @@ def describe(lake: Lake, name: str) -> Described:
 
 
 def show_described(found: Described) -> None:
-    """Print it."""
+    """Print the information."""
     table, about = found.table, found.summary
     folders = (
         f", {counted(about.partitions, 'partition')} by {', '.join(table.partition_by)}" if table.partition_by else ""
@@ -73,19 +73,19 @@ def show_described(found: Described) -> None:
 
 
 def summary_json(table: Table, about: Summary | None = None) -> dict[str, object]:
-    """A line of `tables` for programs."""
+    """Return the JSON form of a row in `penstock lake tables`."""
     known = asdict(about or table.summary())
     return {"name": table.name, "format": table.format, "partition_by": list(table.partition_by), **known}
 
 
 def sql_name(name: str) -> str:
-    """The table as SQL names it, quoted where that is needed."""
+    """Return the table's name in SQL, quoted if needed."""
     schema, _, table = name.rpartition("/")
     return ".".join(piece if piece.isidentifier() else f'"{piece}"' for piece in (schema, table) if piece)
 
 
 def moment(when: datetime | None) -> str:
-    """A time for people, in their zone."""
+    """Format a time in the local zone."""
     return when.astimezone().strftime("%Y-%m-%d %H:%M:%S") if when else "-"
 
 

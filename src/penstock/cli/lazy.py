@@ -1,4 +1,4 @@
-"""Commands that are imported when they are called, so that each starts without the weight of all the others."""
+"""Lazy import of commands, so that each command starts without loading the rest."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ COMMANDS = {
     "config": "config:show",
     "bench": "bench:run",
 }
-"""The name of each command or group, and the module and function or app that it is."""
+"""Name of each command or group, with its module and function or app."""
 
 
 class LazyGroup(TyperGroup):
-    """The root group: it knows its commands by name, and imports one when it is asked for."""
+    """Root group, which imports a command on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - Typer's signature
-        """The names, in the order in which help shows them."""
+        """Return the names in the order of the help text."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - Typer's signature
-        """The command of this name; one that there is not comes with the name that was perhaps meant."""
+        """Return the command. For an unknown name, raise UsageError with the closest name."""
         place = COMMANDS.get(cmd_name)
         if place is None:
             hint = did_you_mean(cmd_name, COMMANDS, "`penstock --help` lists the commands")

@@ -1,4 +1,4 @@
-"""Threads that an action started and left behind, which would keep the process from ending."""
+"""Handling of threads left behind by an action, which would keep the process alive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from penstock.cli.output import err, text
 
 
 def end_without(before: Collection[threading.Thread], code: int) -> int:
-    """The exit code; if threads were left behind since `before`, the process ends here, with that code."""
+    """Return the exit code.
+
+    If threads started since `before` are still alive, end the process with this code instead.
+    """
     left = [thread.name for thread in threading.enumerate() if not thread.daemon and thread not in before]
     if left:
         err.print(f"[yellow]warning[/] an action left threads behind, which end now: {text(', '.join(left))}")

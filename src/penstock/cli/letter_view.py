@@ -1,4 +1,4 @@
-"""A dead letter for people."""
+"""Display of a dead letter."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _HEX_ROW = 16
 
 
 def letter_row(letter: DeadLetter) -> tuple[object, ...]:
-    """A line of a list."""
+    """Return the letter as a row of a list."""
     message = letter.message if len(letter.message) <= _MESSAGE else f"{letter.message[: _MESSAGE - 1]}…"
     return text(letter.failed_at), text(letter.place), text(letter.origin), text(letter.code), text(message)
 
 
 def show_letter(letter: DeadLetter, mark: Mark | None) -> None:
-    """Print all of a letter: what happened, what to do, then the record itself."""
+    """Print a letter: error, advice, and the record."""
     times = f"{mark.times} times, last " if mark and mark.times > 1 else ""
     facts = [
         ("letter", text(letter.place)),
@@ -41,7 +41,10 @@ def show_letter(letter: DeadLetter, mark: Mark | None) -> None:
 
 
 def pretty(value: bytes) -> tuple[str, bool]:
-    """A value, or its beginning, and whether that is all: JSON indented, other text as it is, bytes in hexadecimal."""
+    """Format a value, truncated if long, and return whether it is complete.
+
+    JSON is indented, other text is unchanged, and bytes are in hexadecimal.
+    """
     try:
         plain = _indented(value.decode())
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Sending JSON lines one after the other, and telling of each that is refused or not delivered."""
+"""Sender of JSON lines, which reports each rejected or undelivered line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.events.record import Receipt
 
 
 class Mode(Enum):
-    """How records are sent."""
+    """Send mode of records."""
 
     FIRE = "fire"
     SYNC = "sync"
@@ -22,7 +22,7 @@ class Mode(Enum):
 
 
 class LineSender:
-    """Sends lines in one of the three modes; `refused` and `failed` hold the numbers of those that went wrong."""
+    """Sends lines in one of three modes. `refused` and `failed` collect the numbers of failed lines."""
 
     def __init__(
         self, producer: Producer, reader: LineReader, mode: Mode, headers: list[tuple[str, str]], *, stop: bool
@@ -36,7 +36,7 @@ class LineSender:
         self.failed: list[int] = []
 
     def send_all(self, stream: IO[bytes], meter: RateMeter) -> None:
-        """Send every line, or as many as come before the first that is refused."""
+        """Send every line, or stop at the first rejected line."""
         for line in read_lines(stream):
             try:
                 self._send(line)

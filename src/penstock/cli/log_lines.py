@@ -1,4 +1,4 @@
-"""Penstock's own log as lines on stderr, while a command runs for long."""
+"""Display of Penstock's log on stderr during long commands."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rich.console import Console
 from penstock.cli.output import err, text
 
 _OF_ACTIONS = "penstock.actions.log"
-"""Where the action `log` writes; its lines are what a pipeline is for, so all of them are shown."""
+"""Logger of the action `log`. Its lines are the pipeline's output, so all are shown."""
 
 
 class _ToConsole(logging.Handler):
-    """Puts Penstock's own warnings, and the lines of the action `log`, where a person sees them."""
+    """Handler for Penstock's warnings and the lines of the action `log`."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -30,16 +30,16 @@ class _ToConsole(logging.Handler):
 
 
 class LastResort(logging.Handler):
-    """Prints what no other handler takes, as Python does by itself, but safely for a terminal."""
+    """Prints records without a handler, like Python's default but safe for a terminal."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the message, with its traceback if there is one."""
+        """Print the message, with its traceback if any."""
         err.out(self.format(record))
 
 
 @contextmanager
 def logged(console: Console = err) -> Iterator[None]:
-    """Show warnings and errors while the block runs, and what actions log."""
+    """Show warnings, errors and the log output of actions during the block."""
     logger, of_actions, handler = logging.getLogger("penstock"), logging.getLogger(_OF_ACTIONS), _ToConsole(console)
     level = of_actions.level
     of_actions.setLevel(logging.DEBUG)

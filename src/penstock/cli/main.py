@@ -1,4 +1,4 @@
-"""`penstock`: the groups of commands, and the one place where errors become exit codes."""
+"""`penstock`: root command, and the only place where errors become exit codes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def root(
 
 
 def main() -> None:
-    """Run a command; Penstock's errors end in their text and exit code, never in a traceback."""
+    """Run a command. Penstock's errors end with a message and an exit code, never with a traceback."""
     logging.lastResort = LastResort(logging.WARNING)
     try:
         app()

@@ -1,4 +1,4 @@
-"""Options that many commands share, and the settings they lead to."""
+"""Options shared by many commands, and the resulting settings."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _file: list[Path] = []
 
 
 def remember(file: Path | None, options: dict[str, Value]) -> None:
-    """Keep what was given before the command's name; the command's own options come on top."""
+    """Remember the options given before the command's name. The command's own options override them."""
     _given.clear()
     _given.update(options)
     _file[:] = [file] if file else []
 
 
 def loaded_settings(**options: Value) -> LoadedSettings:
-    """The settings with where each came from; options given on the command line win."""
+    """Return the settings with their sources. Command-line options take precedence."""
     return load_settings(_file[0] if _file else None, options={**_given, **options})
 
 
 def settings(**options: Value) -> Settings:
-    """The settings for this call."""
+    """Return the settings for this call."""
     return loaded_settings(**options).settings
 
 
 def pairs(given: list[str]) -> dict[str, str]:
-    """`NAME=VALUE` options as a mapping."""
+    """Parse `NAME=VALUE` options into a mapping."""
     split = [item.partition("=") for item in given]
     for item, (name, equals, _) in zip(given, split, strict=True):
         if not (name and equals):

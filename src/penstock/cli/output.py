@@ -1,4 +1,4 @@
-"""How commands speak: tables, JSON, progress, and errors that say what to do."""
+"""Output of commands: tables, JSON, progress, and errors with hints."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _WIDTH_OFF_TERMINAL = 200
 
 
 class Terminal(Console):
-    """Prints nothing that a terminal could obey except what Rich itself adds, such as colours.
+    """Console that emits no control sequences except Rich's own, such as colours.
 
-    Views make foreign text safe by `text` and `lines`; what one of them misses is escaped here.
+    Views escape foreign text with `text` and `lines`. This class escapes any text that a view missed.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Render as Rich does, with text alone made safe."""
+        """Render like Rich, with text made safe."""
         for segment in super().render(renderable, options):
             is_safe = segment.control or segment.text.isprintable()
             yield segment if is_safe else Segment(printable_lines(segment.text), segment.style)
 
     def out(self, *objects: Any, **given: Any) -> None:  # noqa: ANN401 - Rich's signature
-        """Print without markup, but for that as safely."""
+        """Print without markup, with text made safe."""
         super().out(*map(printable_lines, objects), **given)
 
 
@@ -53,12 +53,12 @@ def show_json_line(value: object) -> None:
 
 
 def right(name: str) -> Column:
-    """A column of numbers, which stand on the right."""
+    """Return a right-aligned column for numbers."""
     return Column(name, justify="right")
 
 
 def show_table(columns: Sequence[str | Column], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
-    """Print rows under their columns; cells may carry Rich markup, so escape foreign text with `text`."""
+    """Print rows as a table. Cells may contain Rich markup, so foreign text needs `text`."""
     table = Table(*columns, title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for column in table.columns:
         column.overflow = "fold"
@@ -68,22 +68,22 @@ def show_table(columns: Sequence[str | Column], rows: Iterable[Sequence[object]]
 
 
 def text(value: object) -> str:
-    """A foreign value made safe to stand in a table or a message, on one line."""
+    """Escape a foreign value for a table or message, on one line."""
     return escape(printable(value))
 
 
 def lines(value: object) -> str:
-    """A foreign text made safe, with its line breaks."""
+    """Escape a foreign text, and keep its line breaks."""
     return escape(printable_lines(value))
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and its noun: `1 topic`, `1,204 records`."""
+    """Format a number with its noun: `1 topic`, `1,204 records`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def ask(question: str, *, yes: bool) -> None:
-    """Go on only after a yes, from the person or from `--yes`."""
+    """Continue only after a yes, from the user or from `--yes`."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -93,7 +93,7 @@ def ask(question: str, *, yes: bool) -> None:
 
 
 def show_error(error: PenstockError) -> None:
-    """Print an error on stderr: its code, what is wrong, and what to do."""
+    """Print an error on stderr: code, message, and hint."""
     if isinstance(error, ConfigError):
         err.print(f"[bold red]error[/] [dim]{error.code}[/]")
         for problem in error.problems:
@@ -105,7 +105,7 @@ def show_error(error: PenstockError) -> None:
 
 
 def counting(unit: str) -> Progress:
-    """A progress bar that counts things, drawn on a terminal only."""
+    """Return a progress bar for counts, visible only on a terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -117,6 +117,6 @@ def counting(unit: str) -> Progress:
 
 
 def downloading() -> Progress:
-    """A progress bar for bytes, drawn on a terminal only."""
+    """Return a progress bar for bytes, visible only on a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)

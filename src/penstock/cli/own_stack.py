@@ -1,4 +1,4 @@
-"""A stack of its own for a command that should not meet anybody else's: free ports, a directory that goes away."""
+"""Temporary stack for a command that must not touch any existing stack: free ports and a temporary directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.local.state import PartState
 def own_stack(
     options: StackOptions | None = None, on_change: Callable[[PartState], None] = lambda _state: None
 ) -> Iterator[Settings]:
-    """Start a stack on free ports in a temporary directory, and stop it at the end; gives its clients' settings."""
+    """Start a stack on free ports in a temporary directory, yield its client settings, and stop it at the end."""
     with tempfile.TemporaryDirectory(prefix="penstock-") as directory:
         chosen = settings().model_copy(update={"data": Path(directory), "ports": free_port_settings()})
         fetch_jars(options or StackOptions(), chosen)
@@ -30,7 +30,7 @@ def own_stack(
 
 
 def client_environment(client: Settings) -> dict[str, str]:
-    """This process's environment with the variables that lead a program of ours to a stack."""
+    """Return this process's environment plus the variables that connect a Penstock program to the stack."""
     found = {
         "PENSTOCK_BOOTSTRAP": client.bootstrap,
         "PENSTOCK_REGISTRY": client.registry,

@@ -1,4 +1,4 @@
-"""`penstock topics plan`: how many partitions a topic needs, each number with its reason."""
+"""`penstock topics plan`: recommended number of partitions, with a reason for each figure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LARGEST_RECORD = 1_000_000
 
 
 class AcksChoice(StrEnum):
-    """Whose confirmation a producer waits for."""
+    """Acknowledgements that a producer waits for."""
 
     NONE = "0"
     LEADER = "1"
@@ -41,7 +41,7 @@ _ACKS: dict[AcksChoice, Acks] = {AcksChoice.NONE: 0, AcksChoice.LEADER: 1, AcksC
 
 
 class CompressionChoice(StrEnum):
-    """How batches are packed."""
+    """Compression of batches."""
 
     NONE = "none"
     GZIP = "gzip"
@@ -52,7 +52,7 @@ class CompressionChoice(StrEnum):
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan for a topic, what it was measured with, and how many partitions the topic has already."""
+    """Plan for a topic, the conditions of the measurement, and the topic's current number of partitions."""
 
     topic: str
     plan: Plan
@@ -61,7 +61,7 @@ class Planned:
 
     @property
     def command(self) -> str:
-        """What to run to get there, or nothing where the topic has enough."""
+        """Command that applies the plan; empty if the topic has enough partitions."""
         name, number = shlex.quote(self.topic), self.plan.partitions
         if self.existing is None:
             return f"penstock topics create {name} --partitions {number} --replication {self.plan.need.replication}"
@@ -86,9 +86,9 @@ def plan(
     consumption_rate: Annotated[str | None, typer.Option(metavar="RATE", help="Known, so not measured.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure what one partition takes here, and plan how many the topic needs.
+    """Measure the throughput of one partition here, and plan the number of partitions.
 
-    A topic of one partition is made for the measurement and removed after it.
+    A topic with one partition is created for the measurement and removed afterwards.
 
     Example: penstock topics plan orders --target 50MB/s --processing-ms 0.2
     """
@@ -109,7 +109,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Here:
-    """What the cluster has: the topic's partitions, if it is there, its copies or those to choose, and the rest."""
+    """Current state of the cluster: partitions of the topic, if it exists; its copies or a proposal; and the rest."""
 
     partitions: int | None
     copies: int
@@ -117,7 +117,7 @@ class _Here:
 
     @classmethod
     def of(cls, cluster: Cluster, topic: str) -> _Here:
-        """Read from the cluster."""
+        """Read the state from the cluster."""
         layouts = cluster.topics.get(TopicName(topic), ())
         brokers, own = len(cluster.brokers), sum(len(layout.replicas) for layout in layouts)
         copies = len(layouts[0].replicas) if layouts else min(_SAFE_COPIES, brokers)

@@ -1,4 +1,4 @@
-"""`penstock produce`: JSON lines in, records of a schema out."""
+"""`penstock produce`: send JSON lines as records with a schema."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOR_MODE: dict[Mode, ProducerOptions] = {Mode.FIRE: {}, Mode.SYNC: {"linger_ms"
 
 
 class OnError(Enum):
-    """What to do about a line that is no record."""
+    """Handling of a line that is not a valid record."""
 
     STOP = "stop"
     SKIP = "skip"
@@ -46,7 +46,7 @@ def produce(
     header: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="On every record; may be repeated.")] = [],  # noqa: B006 - Typer copies defaults
     on_error: Annotated[OnError, typer.Option(help="What to do about a line that is no record.")] = OnError.STOP,
 ) -> None:
-    """Send JSON lines as records of a schema.
+    """Send JSON lines as records with a schema.
 
     Dates and times are ISO 8601 text, decimals are numbers or text, and each character of bytes is one byte.
 

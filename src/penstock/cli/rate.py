@@ -1,4 +1,4 @@
-"""Progress of a stream of records: a bar with the rate on a terminal, a plain line now and then elsewhere."""
+"""Progress of a stream of records: a bar with the rate on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE_SECONDS = 10.0
 
 
 class RateMeter:
-    """Counts records and shows them; `total` is the size of the input in bytes, if it is known."""
+    """Counts and shows records. `total` is the size of the input in bytes, if known."""
 
     def __init__(self, verb: str, total: int | None = None) -> None:
         self.count = 0
@@ -28,7 +28,7 @@ class RateMeter:
         self._task = self._bar.add_task("", total=total)
 
     def __enter__(self) -> Self:
-        """Begin to measure."""
+        """Start measuring."""
         self._started = self._shown = monotonic()
         self._bar.start()
         return self
@@ -36,18 +36,18 @@ class RateMeter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove the bar; what was counted stays."""
+        """Remove the bar. The counts remain available."""
         self._bar.stop()
 
     def tick(self, size: int) -> None:
-        """Count one record that took so many bytes of the input."""
+        """Count one record, with its size in the input in bytes."""
         self.count += 1
         self._bytes += size
         if monotonic() - self._shown >= self._pause:
             self._show()
 
     def summary(self, count: int) -> str:
-        """What was done in all: `sent 1,000 records in 0.8 s (1,250/s)`."""
+        """Return the total: `sent 1,000 records in 0.8 s (1,250/s)`."""
         seconds = monotonic() - self._started
         return f"{self._verb} {counted(count, 'record')} in {seconds:.1f} s ({self._rate(count, seconds)})"
 

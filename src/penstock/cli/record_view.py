@@ -1,4 +1,4 @@
-"""A record on a line: for people with colours, for programs as JSON."""
+"""Display of a record on one line, coloured for people or as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.schemas.to_json import to_json
 
 
 def json_line(record: ConsumerRecord) -> str:
-    """The record as JSON: bytes without a schema as text, or as `{"base64": …}` where they are none."""
+    """Return the record as JSON. Bytes without a schema become text, or `{"base64": …}` if they are not UTF-8."""
     return printable_json(
         {
             "topic": record.topic,
@@ -29,7 +29,7 @@ def json_line(record: ConsumerRecord) -> str:
 
 
 def pretty_line(record: ConsumerRecord) -> str:
-    """The record for people, with markup: time, origin, key, and its fields or what stands there instead."""
+    """Format the record for people, with markup: time, origin, key, and fields or a placeholder."""
     key = "[dim]-[/]" if record.key is None else f"[yellow]{text(_raw(record.key))}[/]"
     return f"[dim]{_local(record.time)}[/]  [cyan]{text(record.origin)}[/]  {key}  {_value(record)}"
 
@@ -45,7 +45,7 @@ def _value(record: ConsumerRecord) -> str:
 
 
 def _raw(value: object) -> object:
-    """Bytes as the text they are, if they are."""
+    """Decode bytes to text if they are valid UTF-8."""
     if not isinstance(value, bytes):
         return value
     try:
@@ -60,7 +60,7 @@ def _raw_json(value: object) -> object:
 
 
 def _compact(value: object) -> str:
-    """JSON, save that dates and decimals stand without quotes."""
+    """Format a value as JSON, but dates and decimals without quotes."""
     plain = to_json(value)
     if isinstance(plain, str) and not isinstance(value, str):
         return text(plain)

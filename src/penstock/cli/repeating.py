@@ -1,4 +1,4 @@
-"""Something done again and again beside the work."""
+"""Periodic work in the background."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def repeated(do: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Do something again and again, in a thread, while the block runs."""
+    """Call `do` periodically on a thread during the block."""
     ended = threading.Event()
 
     def keep_doing() -> None:

@@ -1,4 +1,4 @@
-"""`penstock run`: data pipelines on Spark, and actions, each from its file."""
+"""`penstock run`: run data pipelines on Spark, or actions, from their files."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ def run(
 ) -> None:
     """Run pipelines until they are stopped.
 
-    A file with `sinks:` is a data pipeline on Spark, one with `action:` is an action.
-
-    Ctrl-C and SIGTERM end between two batches, with all progress kept.
+    A file with `sinks:` is a data pipeline on Spark, a file with `action:` is an action.
+    Ctrl-C and SIGTERM stop between two batches, with all progress saved.
 
     Example: [bold]penstock run events.yaml[/]
     """

@@ -1,4 +1,4 @@
-"""Actions, run by `penstock run`: several files in one process, until they are stopped."""
+"""Implementation of `penstock run` for actions: several files in one process, until stopped."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ from penstock.errors import ConfigError, Problem
 
 
 def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOptions) -> int:
-    """Run the actions of these files until they are stopped; the exit code.
+    """Run the actions of these files until stopped. Return the exit code.
 
-    A file with mistakes does not stop the others, unless there are no others; `wrong` is what is told of files
-    that cannot be read.
+    A file with mistakes is skipped, unless no valid file remains. `wrong` holds the problems of unreadable files.
     """
     chosen = settings(metrics_port=options.metrics_port)
     specs = _load(files, wrong, chosen, all_must_be_right=options.check)
@@ -55,7 +54,10 @@ def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: ActionOpti
 def _load(
     files: Sequence[YamlFile], wrong: Sequence[Problem], chosen: Settings, *, all_must_be_right: bool
 ) -> list[PipelineSpec]:
-    """The pipelines that are in order and switched on; the mistakes of the others are shown, or raised if all are."""
+    """Return the valid, enabled pipelines.
+
+    Problems are shown, or raised if no pipeline is valid or `all_must_be_right`.
+    """
     specs: dict[str, PipelineSpec] = {}
     problems = list(wrong)
     for file in files:
@@ -85,7 +87,7 @@ def _charge(spec: PipelineSpec, chosen: Settings, mode: Mode) -> Charge:
 
 
 def in_worker(work: Callable[[], int]) -> int:
-    """Do a worker's work in its process: what it logs is shown, and threads that an action leaves do not hold it up."""
+    """Run a worker process: show its log, and do not wait for threads left behind by an action."""
     threads = threading.enumerate()
     with logged():
         code = work()
@@ -98,7 +100,7 @@ def _tell(line: str) -> None:
 
 @contextmanager
 def _watched(runner: Runner, charges: Sequence[Charge], chosen: Settings, mode: Mode) -> Iterator[None]:
-    """Serve health and metrics, and send heartbeats, while the block runs; a dry run tells nobody."""
+    """Serve health and metrics, and send heartbeats, during the block. A dry run sends no heartbeats."""
     with ExitStack() as ends:
         host, port = chosen.metrics_host, chosen.metrics_port
         if port is not None:
@@ -111,7 +113,7 @@ def _watched(runner: Runner, charges: Sequence[Charge], chosen: Settings, mode: 
 
 
 def _report(vitals: Sequence[Vitals]) -> None:
-    """What became of the events, when all is over."""
+    """Print the event counts of each pipeline at the end."""
     for name in dict.fromkeys(each.pipeline for each in vitals):
         own = [each for each in vitals if each.pipeline == name]
         found: Counts = total(counts for each in own for counts in each.counts.values())

@@ -1,4 +1,4 @@
-"""Data pipelines, run by `penstock run`."""
+"""Implementation of `penstock run` for data pipelines."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from penstock.pipelines.submit_line import Submission
 
 
 def run(files: Sequence[YamlFile], wrong: Sequence[Problem], options: DataOptions) -> int:
-    """Run every file's pipeline until all have ended; the exit code.
+    """Run every file's pipeline until all have ended. Return the exit code.
 
-    One mistake keeps all of them from starting; `wrong` is what is told of files that cannot be read.
+    A single mistake prevents all pipelines from starting. `wrong` holds the problems of unreadable files.
     """
     loaded = loaded_settings(metrics_port=options.metrics_port)
     if options.print_submit is not None:
@@ -48,7 +48,7 @@ def _print_submit(pipelines: Sequence[Pipeline], loaded: LoadedSettings, target:
 
 
 def _all(files: Sequence[YamlFile], wrong: Sequence[Problem]) -> list[Pipeline]:
-    """The pipelines of all files; a ConfigError if one of them has a mistake."""
+    """Return the pipelines of all files. Raise ConfigError if any file has a mistake."""
     pipelines, mistakes = _readable(files)
     if wrong or mistakes:
         raise ConfigError([*wrong, *mistakes])
@@ -56,7 +56,7 @@ def _all(files: Sequence[YamlFile], wrong: Sequence[Problem]) -> list[Pipeline]:
 
 
 def _check(files: Sequence[YamlFile], unreadable: Sequence[Problem], settings: Settings) -> int:
-    """Tell every mistake: of files that can be read, also those that only Spark and the cluster know."""
+    """Report every mistake. Readable files are also checked against Spark and the cluster."""
     pipelines, mistakes = _readable(files)
     wrong = [*unreadable, *mistakes]
     try:
@@ -66,7 +66,7 @@ def _check(files: Sequence[YamlFile], unreadable: Sequence[Problem], settings: S
     except ConfigError as error:
         wrong += error.problems
     except PenstockError:
-        # What is away now must not hide what is known already.
+        # A system that is unavailable must not hide the problems found so far.
         if wrong:
             show_error(ConfigError(wrong))
         raise
@@ -77,7 +77,7 @@ def _check(files: Sequence[YamlFile], unreadable: Sequence[Problem], settings: S
 
 
 def _readable(files: Sequence[YamlFile]) -> tuple[list[Pipeline], list[Problem]]:
-    """The files that are pipelines each by itself, and what is wrong with the others or among them."""
+    """Return the individually valid pipelines, and the problems of the rest or between files."""
     try:
         return read_pipelines(files), []
     except ConfigError as error:
@@ -93,7 +93,7 @@ def _alone(file: YamlFile) -> list[Pipeline]:
 
 @contextmanager
 def started_driver(pipelines: Sequence[Pipeline], settings: Settings) -> Iterator[Driver]:
-    """A driver for these pipelines, whose jars are downloaded if they are missing."""
+    """Open a driver for these pipelines. Missing jars are downloaded."""
     jars, java_home = _spark_files(pipelines, settings)
     err.print("starting Spark")
     with open_driver(pipelines, settings, java_home=java_home, jars=jars) as driver:

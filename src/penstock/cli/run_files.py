@@ -1,4 +1,4 @@
-"""The files of `penstock run`: what each of them is, and the options that belong to each kind."""
+"""Files of `penstock run`: detection of their kind, and the options of each kind."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from penstock.config.yaml_file import YamlFile, read_to_check
 from penstock.errors import ConfigError, Problem, UsageError
 
 _MISTYPED = 0.8
-"""How like `action` a key is that was meant to be it; `options` is not."""
+"""Similarity of a misspelled key to `action`, above which the file counts as an action. `options` is below."""
 
 Kind = Literal["action", "data"]
 SubmitTarget = Literal["yarn", "kubernetes"]
-"""As `penstock.pipelines.submit_line` has it, named here so that actions start without Spark."""
+"""Copy of the type in `penstock.pipelines.submit_line`, so that actions start without Spark."""
 
 
 @dataclass(frozen=True)
 class ActionOptions:
-    """What may be asked of actions: go through the motions only, end after so many events, take events from a file."""
+    """Options of actions: check only, metrics port, dry run, maximum number of events, and events from a file."""
 
     check: bool = False
     metrics_port: int | None = None
@@ -37,7 +37,7 @@ class ActionOptions:
 
 @dataclass(frozen=True)
 class DataOptions:
-    """What may be asked of data pipelines: check only, print how to submit them, serve metrics."""
+    """Options of data pipelines: check only, print the spark-submit line, metrics port."""
 
     check: bool = False
     print_submit: SubmitTarget | None = None
@@ -45,7 +45,7 @@ class DataOptions:
 
 
 def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> tuple[list[YamlFile], list[Problem]]:
-    """The files that can be read, and the problems of the others; a ConfigError if not one can be read."""
+    """Return the readable files, and the problems of the rest. Raise ConfigError if no file is readable."""
     found: list[YamlFile] = []
     problems: list[Problem] = []
     for path in paths:
@@ -59,9 +59,9 @@ def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> tuple[l
 
 
 def kind_of(files: Sequence[YamlFile]) -> Kind:
-    """What the files are; one call runs actions or data pipelines, which have different processes and options.
+    """Return the kind of the files. One call runs either actions or data pipelines: processes and options differ.
 
-    A file that says neither is taken for what the others are, and its mistakes are told as theirs would be.
+    A file of unknown kind is treated like the other files, and its mistakes are reported accordingly.
     """
     actions = [file for file in files if "action" in file.content]
     data = [file for file in files if "sinks" in file.content and file not in actions]
@@ -74,17 +74,17 @@ def kind_of(files: Sequence[YamlFile]) -> Kind:
 
 
 def _is_rather_an_action(file: YamlFile) -> bool:
-    """Whether a file that has neither of the words comes closer to an action; only actions can be switched off."""
+    """Whether a file without either keyword looks like an action. Only actions can be disabled."""
     return not is_enabled(file) or bool(get_close_matches("action", file.content, cutoff=_MISTYPED))
 
 
 def file_environment(loaded: LoadedSettings) -> dict[str, str]:
-    """The variables that files may use: `PENSTOCK_BOOTSTRAP` is the setting, also where an option or a file gave it."""
+    """Return the variables for files. `PENSTOCK_BOOTSTRAP` is the effective setting, including options and files."""
     return {**os.environ, **given_settings(loaded)}
 
 
 def given_settings(loaded: LoadedSettings) -> dict[str, str]:
-    """The plain settings that somebody gave, as variables."""
+    """Return the scalar settings with an explicit value, as environment variables."""
     given = {name: value for name, value in loaded.settings if name in loaded.sources}
     return {f"{PREFIX}{name.upper()}": _text(value) for name, value in given.items() if isinstance(value, _PLAIN)}
 

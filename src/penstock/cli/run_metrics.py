@@ -1,4 +1,4 @@
-"""The metrics of running queries, served while they run."""
+"""Metrics server for running queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.spark.queries.metrics import Readings, serve_metrics
 
 @contextmanager
 def served_metrics(readings: Readings, port: int | None) -> Iterator[None]:
-    """Serve metrics on this port of localhost, if there is one."""
+    """Serve metrics on this port of localhost during the block, if a port is given."""
     if port is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""What data pipelines write, in the words of the catalog."""
+"""Conversion of pipeline outputs to catalog datasets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.pipelines.products import Product
 
 
 def statements(products: Sequence[Product]) -> Statements:
-    """The topics and tables that pipelines write, with columns, owner and lineage, and the topics that they read."""
+    """Return the written topics and tables, with columns, owner and lineage, and the source topics."""
     found: dict[str, dict[str, OwnDataset]] = {}
     for product in products:
         own = found.setdefault(product.pipeline, {})

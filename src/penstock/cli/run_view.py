@@ -1,4 +1,4 @@
-"""How running pipelines are shown: a live table on a terminal, plain lines elsewhere."""
+"""Display of running pipelines: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _RATE_SECONDS = 10.0
 
 
 class Rates:
-    """Messages a second over the last ten seconds, by query."""
+    """Messages per second over the last ten seconds, by query."""
 
     def __init__(self) -> None:
         self._seen: dict[str, deque[tuple[float, int]]] = {}
 
     def of(self, vitals: Vitals, now: float) -> float:
-        """The rate, with this reading taken in."""
+        """Return the rate after adding this reading."""
         seen = self._seen.setdefault(vitals.name, deque())
         seen.append((now, vitals.read))
         while len(seen) > 1 and now - seen[0][0] > _RATE_SECONDS:
@@ -49,7 +49,7 @@ class Rates:
 
 
 def queries_table(readings: Iterable[tuple[Vitals, Offsets]], rates: Rates) -> Table:
-    """A row for each query."""
+    """Return a table with one row per query."""
     columns = ("query", "state", right("read"), right("per second"), right("lag"), right("batch"), right("refused"))
     table = Table(*columns, "last error", box=box.SIMPLE_HEAD, pad_edge=False)
     now = time.monotonic()
@@ -69,7 +69,7 @@ def queries_table(readings: Iterable[tuple[Vitals, Offsets]], rates: Rates) -> T
 
 
 def _first_batch(vitals: Vitals, ends: Offsets) -> str:
-    """What a query does before its first batch is done, which may take minutes."""
+    """Describe the activity of a query before its first batch is complete, which may take minutes."""
     lag = vitals.lag(ends)
     if vitals.batches or vitals.stage not in {"starting", "running"}:
         return ""
@@ -82,7 +82,7 @@ def _first_batch(vitals: Vitals, ends: Offsets) -> str:
 
 
 def query_line(vitals: Vitals, ends: Offsets, rate: float) -> str:
-    """A query as a line of text."""
+    """Format a query as a line of text."""
     if first := _first_batch(vitals, ends):
         return f"{vitals.name} {vitals.stage}{first}"
     said = f"{vitals.name} {vitals.stage}: read {vitals.read:,}, {rate:,.0f}/s, lag {vitals.lag(ends):,}"
@@ -92,8 +92,8 @@ def query_line(vitals: Vitals, ends: Offsets, rate: float) -> str:
 
 @contextmanager
 def shown(readings: Readings) -> Iterator[None]:
-    """Show the queries while the block runs; log lines and rows on the screen stand above a live table."""
-    # A live table has to know of all that is printed above it.
+    """Show the queries during the block. Log lines and printed rows appear above a live table."""
+    # A live table must know of all output printed above it.
     with logged(out if out.is_terminal else err):
         if out.is_terminal:
             rates = Rates()
@@ -106,7 +106,7 @@ def shown(readings: Readings) -> Iterator[None]:
 
 @contextmanager
 def _lines(readings: Readings) -> Iterator[None]:
-    """Print a line for each query whose state changed, and every ten seconds for those that got on."""
+    """Print a line whenever a query's state changes, and every ten seconds for queries that progress."""
     lines = StateLines()
 
     def look() -> None:
@@ -120,14 +120,14 @@ def _lines(readings: Readings) -> Iterator[None]:
 
 
 class StateLines:
-    """Remembers what was said of each query."""
+    """Memory of the lines printed for each query."""
 
     def __init__(self) -> None:
         self._rates = Rates()
         self._said: dict[str, tuple[_State, int, float]] = {}
 
     def tell(self, readings: Iterable[tuple[Vitals, Offsets]], now: float) -> None:
-        """Print what is new."""
+        """Print the changes."""
         for vitals, ends in readings:
             rate = self._rates.of(vitals, now)
             state, read, at = self._said.get(vitals.name, (None, 0, now))
@@ -141,5 +141,5 @@ _State = tuple[QueryStage, bool]
 
 
 def _state(vitals: Vitals) -> _State:
-    """What makes a line worth printing at once: another stage, and the begin of the first batch."""
+    """Return the state that triggers a line immediately: stage, and start of the first batch."""
     return vitals.stage, bool(vitals.batches or vitals.underway)

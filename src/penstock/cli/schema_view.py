@@ -1,4 +1,4 @@
-"""How schemas and their differences look on a terminal."""
+"""Display of schemas and their differences on a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELD = re.compile(r'\s*\{"name": ("[^"]+")')
 
 
 def pretty(node: Any, width: int = _WIDTH, indent: str = "") -> str:  # noqa: ANN401 - JSON
-    """A schema's JSON with each part on one line where it fits; a record's fields each stand on their own."""
+    """Format a schema's JSON. Parts that fit are on one line; each record field has its own line."""
     flat = json.dumps(node, ensure_ascii=False)
     if not isinstance(node, dict | list) or not node:
         return flat
@@ -46,7 +46,7 @@ def _with_commas(lines: list[str], indent: str) -> list[str]:
 
 
 def show_reasons(reasons: list[Reason]) -> None:
-    """Print the reasons against a schema: for whom, what is wrong and where, and what would help."""
+    """Print the reasons against a schema: affected side, problem with its location, and a suggestion."""
     for direction, group in groupby(reasons, key=lambda reason: reason.direction):
         out.print(f"[bold]{text(direction)}[/]")
         for reason in group:
@@ -57,7 +57,7 @@ def show_reasons(reasons: list[Reason]) -> None:
 
 
 def show_side_by_side(old: Titled, new: Titled) -> None:
-    """Print two schemas in two columns, with the lines that differ marked and coloured."""
+    """Print two schemas in columns, with differing lines marked and coloured."""
     width = max(_MIN_COLUMN, out.width // 2 - _GAP)
     texts = [pretty(json.loads(schema.text), width) for _title, schema in (old, new)]
     table = Table(text(old[0]), "", text(new[0]), box=box.SIMPLE_HEAD, pad_edge=False)
@@ -69,7 +69,7 @@ def show_side_by_side(old: Titled, new: Titled) -> None:
 
 
 def aligned(old: list[str], new: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Rows of (mark, old line, new line): ` ` the same, `~` changed, `-` gone, `+` come; fields are paired by name."""
+    """Yield rows of (mark, old line, new line): ` ` equal, `~` changed, `-` removed, `+` added; fields pair by name."""
     matcher = SequenceMatcher(None, [_key(line) for line in old], [_key(line) for line in new], autojunk=False)
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         left, right = old[old_start:old_end], new[new_start:new_end]

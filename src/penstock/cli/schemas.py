@@ -94,7 +94,7 @@ def _registered_json(found: RegisteredSchema) -> dict[str, object]:
 
 @app.command()
 def register(file: FileArgument, subject: SubjectOption, reference: ReferenceOption = None) -> None:
-    """Register a schema file as the subject's next version; the same schema again changes nothing.
+    """Register a schema file as the subject's next version. Registering an identical schema has no effect.
 
     Example: penstock schemas register count.avsc --subject count-value
     """
@@ -110,9 +110,9 @@ def register(file: FileArgument, subject: SubjectOption, reference: ReferenceOpt
 def check(
     file: FileArgument, subject: SubjectOption, reference: ReferenceOption = None, as_json: JsonOption = False
 ) -> None:
-    """Say whether a schema file may follow the subject's versions, and if not, each reason and where it lies.
+    """Check whether a schema file is compatible with the subject's versions. Report each reason and its location.
 
-    Exit code 0 says that it may, 1 that it may not. Nothing is registered.
+    The exit code is 0 if compatible, otherwise 1. Nothing is registered.
 
     Example: penstock schemas check count.avsc --subject count-value
     """
@@ -182,7 +182,7 @@ def delete(
     permanent: Annotated[bool, typer.Option(help="For good: messages with its id cannot be read any more.")] = False,
     yes: YesOption = False,
 ) -> None:
-    """Delete a subject, or one version of it; without --permanent, messages can still be read.
+    """Delete a subject, or one version. Without --permanent, messages remain readable.
 
     Example: penstock schemas delete count-value --version 2
     """

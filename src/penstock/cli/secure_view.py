@@ -1,4 +1,4 @@
-"""How the users of a secured stack are shown: what each may do, and where their settings are; never a password."""
+"""Display of a secured stack's users: rights and settings files, never passwords."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.local.secure import ADMIN, USERS, settings_file
 
 
 def show_users(data: Path) -> None:
-    """Tell who can log in, and how."""
+    """Print the users and the usage of their settings files."""
     rows = ((user.name, user.may, text(settings_file(data, user.name))) for user in USERS)
     show_table(("user", "may", "settings"), rows)
     out.print("each file has the user's password and the addresses; the registry needs no password:")

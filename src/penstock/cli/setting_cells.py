@@ -1,4 +1,4 @@
-"""Settings of topics and brokers as cells of a table."""
+"""Table cells for settings of topics and brokers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _IN_MILLISECONDS = {".ms": 1, ".seconds": 1000, ".minutes": 60_000, ".hours": 3_
 
 
 def value_cell(name: str, value: str | None) -> str:
-    """The value, with what it means for people: `604800000 (7d)`."""
+    """Format the value with its meaning: `604800000 (7d)`."""
     if value is None:
         return "[dim]not set[/]"
     meaning = _meaning(name, value)
@@ -19,12 +19,12 @@ def value_cell(name: str, value: str | None) -> str:
 
 
 def source_cell(source: Source) -> str:
-    """Where the value comes from; a default is no news."""
+    """Format the source of the value. Defaults are dimmed."""
     return f"[dim]{source}[/]" if source is Source.DEFAULT else str(source)
 
 
 def setting_row(setting: Setting) -> tuple[str, str, str]:
-    """Name, value and source."""
+    """Return name, value and source as cells."""
     return text(setting.name), value_cell(setting.name, setting.value), source_cell(setting.source)
 
 

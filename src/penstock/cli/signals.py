@@ -1,4 +1,4 @@
-"""SIGTERM and a closed terminal end a command as Ctrl-C does."""
+"""Signal handling: SIGTERM and a closed terminal (SIGHUP) behave like Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAME_SECONDS = 1.0
 
 @contextmanager
 def ends_by_signal() -> Iterator[None]:
-    """Raise KeyboardInterrupt in the block for Ctrl-C, SIGTERM and SIGHUP; one that nohup ignores stays ignored."""
+    """Raise KeyboardInterrupt in the block for Ctrl-C, SIGTERM and SIGHUP. With nohup, SIGHUP stays ignored."""
     came = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -27,7 +27,7 @@ def ends_by_signal() -> Iterator[None]:
         try:
             yield
         except TypeError:
-            # confluent-kafka makes one of an interrupt that comes while it reads the options of a new client.
+            # confluent-kafka turns an interrupt into TypeError while it reads the options of a new client.
             if came.is_set():
                 raise KeyboardInterrupt from None
             raise
@@ -35,9 +35,9 @@ def ends_by_signal() -> Iterator[None]:
 
 @contextmanager
 def stops_by_signal(stop: threading.Event) -> Iterator[None]:
-    """Set the event for the first of these signals, so that work in the block ends by itself; a later one interrupts.
+    """Set the event on the first signal, so that the block can finish. A later signal interrupts.
 
-    One that follows at once is the same wish: `timeout` sends its signal to a process and then to its group.
+    A signal that follows immediately counts as the first: `timeout` signals a process and then its group.
     """
     first = math.inf
 

@@ -1,4 +1,4 @@
-"""What Spark runs on: its jars, downloaded once, and a Java."""
+"""Runtime files of Spark: jars, downloaded once, and Java."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.local.java import spark_java_home
 
 
 def fetch_spark(chosen: Settings, parts: Collection[str]) -> tuple[list[Path], Path]:
-    """The jars of these parts of the lock, and the Java that runs them."""
+    """Return the jars for these parts of the lock, and the JAVA_HOME to run them."""
     cache, named = JarCache.from_settings(chosen), sorted(parts)
     with shown_download() as show:
         cache.fetch(named, show)

@@ -31,9 +31,9 @@ def up(
     set_: Annotated[list[str] | None, typer.Option("--set", help="A broker setting, KEY=VALUE.")] = None,
     port: Annotated[list[str] | None, typer.Option("--port", help="Another port, as kafka=19092.")] = None,
 ) -> None:
-    """Start Kafka, the schema registry and PostgreSQL on this machine; Ctrl-C stops them.
+    """Start Kafka, the schema registry and PostgreSQL on this machine. Ctrl-C stops them.
 
-    The first start downloads what it runs, later ones work offline. Brokers 2 and 3 take the next free ports.
+    The first start downloads the required files, later starts work offline. Brokers 2 and 3 use the next free ports.
 
     Example: [bold]penstock up --brokers 3 --set num.partitions=3 --set log.retention.ms=86400000[/]
     """
@@ -52,7 +52,7 @@ def down(
     wipe: Annotated[bool, typer.Option("--wipe", help="Also remove the data, after asking.")] = False,
     yes: YesOption = False,
 ) -> None:
-    """Stop the stack; no process of it survives.
+    """Stop the stack with all its processes.
 
     Example: [bold]penstock down --wipe[/]
     """
@@ -68,7 +68,7 @@ def down(
 
 
 def status(*, data: DataOption = None, json: JsonOption = False) -> None:
-    """Show the stack's parts, their addresses, state and memory; exit code 1 if none runs.
+    """Show the stack's parts with address, state and memory. The exit code is 1 if no stack runs.
 
     Example: [bold]penstock status --json[/]
     """

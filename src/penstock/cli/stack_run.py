@@ -1,4 +1,4 @@
-"""The local stack kept by this process until it is stopped, or by one in the background."""
+"""Local stack run by this process until stopped, or by a background process."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run_until_stopped(options: StackOptions, chosen: Settings) -> None:
 
 
 def start_in_background(options: StackOptions, chosen: Settings) -> None:
-    """Run this same command without `--detach` in a session of its own, and return once it is ready."""
+    """Run this command without `--detach` in a new session. Return once the stack is ready."""
     refuse_running(chosen.data)
     fetch_jars(options, chosen)
     began = time.monotonic()
@@ -70,7 +70,7 @@ def start_in_background(options: StackOptions, chosen: Settings) -> None:
 
 
 def fetch_jars(options: StackOptions, chosen: Settings) -> None:
-    """Download what is missing, and show it."""
+    """Download missing files, with progress."""
     with shown_download() as show:
         JarCache.from_settings(chosen).fetch(files_needed(options), show)
 
@@ -89,7 +89,7 @@ def _spawn_again(logs: Path) -> subprocess.Popen[bytes]:
 
 
 def _await_running(process: subprocess.Popen[bytes], data: Path) -> StackState | None:
-    """Wait until the background stack is ready; None if it ended instead."""
+    """Wait until the background stack is ready. Return None if its process ended."""
 
     def its_state() -> StackState | None:
         state = read_state(data)
@@ -132,4 +132,4 @@ def _notice(line: str) -> None:
 
 
 def _silent(_part: PartState) -> None:
-    """The live table shows it."""
+    """Do nothing: the live table shows the change."""

@@ -1,4 +1,4 @@
-"""How the local stack is shown: a live table on a terminal, plain lines elsewhere."""
+"""Display of the local stack: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TENTHS = 10
 
 
 def parts_table(parts: Sequence[PartState]) -> Table:
-    """Part, address, state and memory."""
+    """Return a table with part, address, state and memory."""
     table = Table("part", "address", "state", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("memory", justify="right")
     for part in parts:
@@ -41,24 +41,24 @@ def parts_table(parts: Sequence[PartState]) -> Table:
 
 
 def near(path: str | Path) -> Path:
-    """A path as one would type it here."""
+    """Return a path relative to the working directory, if inside."""
     here = Path.cwd()
     return Path(path).relative_to(here) if Path(path).is_relative_to(here) else Path(path)
 
 
 def condition_cell(part: PartState) -> str:
-    """The state in its colour, with the reason if the part is dead."""
+    """Format the state in its colour, with a reason for dead parts."""
     return f"[{_COLOURS[part.condition]}]{part.condition}[/]" + (text(f": {part.reason}") if part.reason else "")
 
 
 def memory_cell(part: PartState) -> str:
-    """What the part holds, in MiB."""
+    """Format the memory of the part in MiB."""
     held = memory_of(part.process)
     return f"{held // _MIB} MiB" if held else ""
 
 
 def change_line(part: PartState) -> str:
-    """A change of one part as a line."""
+    """Format a change of one part as a line."""
     more = {Condition.READY: part.address, Condition.DEAD: str(near(part.log))}.get(part.condition, "")
     return f"{part.name:<10} {condition_cell(part)}" + (f"  {text(more)}" if more else "")
 
@@ -70,7 +70,7 @@ class Lines:
         self._seen: dict[str, Condition] = {}
 
     def __call__(self, part: PartState) -> None:
-        """Print the change, unless only the process behind it is new."""
+        """Print the change, unless only the process id changed."""
         if self._seen.get(part.name) is not part.condition:
             self._seen[part.name] = part.condition
             out.print(change_line(part))
@@ -78,7 +78,7 @@ class Lines:
 
 @contextmanager
 def live_table(parts: Callable[[], Sequence[PartState]]) -> Iterator[None]:
-    """Keep the table up to date while the block runs; nothing off a terminal. Print through `out` inside."""
+    """Keep the table up to date during the block; nothing off a terminal. Print through `out` inside."""
     if not out.is_terminal:
         yield
         return
@@ -88,7 +88,7 @@ def live_table(parts: Callable[[], Sequence[PartState]]) -> Iterator[None]:
 
 @contextmanager
 def shown_download() -> Iterator[OnProgress]:
-    """Show a download by bytes: a bar on a terminal, a line for every tenth elsewhere."""
+    """Show a download by bytes: a bar on a terminal, a line per tenth elsewhere."""
     with downloading() as bar:
         task = bar.add_task("downloading jars, once", total=None, visible=False)
         told = -1
@@ -105,7 +105,7 @@ def shown_download() -> Iterator[OnProgress]:
 
 
 def how_to_reach(stack: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
-    """The lines a shell needs so that other commands find the stack; none if they find it anyway."""
+    """Return the shell lines that let other commands find the stack; none if the defaults suffice."""
     return [
         f"export PENSTOCK_{name.upper()}={shlex.quote(value)}"
         for name, value in stack.items()
@@ -114,7 +114,7 @@ def how_to_reach(stack: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
 
 
 def how_to_use_s3(port: int) -> list[str]:
-    """The lines a shell needs so that tables are kept in the stack's object store."""
+    """Return the shell lines for storing tables in the stack's object store."""
     return [
         f"export PENSTOCK_LAKE=s3a://{s3.BUCKET}/tables PENSTOCK_S3_ENDPOINT=http://localhost:{port}",
         f"export PENSTOCK_S3_ACCESS_KEY={s3.ACCESS_KEY} PENSTOCK_S3_SECRET_KEY={s3.SECRET_KEY}",

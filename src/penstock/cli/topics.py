@@ -80,7 +80,7 @@ def describe(
     as_json: JsonOption = False,
     everything: Annotated[bool, typer.Option("--all", help="All settings, defaults too.")] = False,
 ) -> None:
-    """Show each partition's leader, replicas, offsets and size, and the settings that are not defaults.
+    """Show each partition's leader, replicas, offsets and size, and all non-default settings.
 
     Example: penstock topics describe orders
     """
@@ -142,7 +142,7 @@ def alter(
     unset: Annotated[list[str], typer.Option(metavar="NAME", help="Back to the default; may be repeated.")] = [],  # noqa: B006 - as above
     yes: YesOption = False,
 ) -> None:
-    """Change a topic's settings, or give it more partitions.
+    """Change a topic's settings, or add partitions.
 
     Example: penstock topics alter orders --retention 30d --partitions 12
     """

@@ -1,4 +1,4 @@
-"""Work through a list, and show how far it is: a bar on a terminal, a plain line every few seconds elsewhere."""
+"""Progress through a list: a bar on a terminal, a plain line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE_SECONDS = 5.0
 
 
 def each_shown(items: Sequence[Item], doing: str, name: Callable[[Item], object], unit: str) -> Iterator[Item]:
-    """Give one item after the other; quick work prints nothing off a terminal."""
+    """Yield the items one by one with progress. Off a terminal, quick work prints nothing."""
     with _shown(doing, len(items), unit) as show:
         for number, item in enumerate(items):
             show(number, str(name(item)))

@@ -1,4 +1,4 @@
-"""`penstock demo`: events from a POST to an answer, a database in the lake, or KOARCH's programs."""
+"""`penstock demo`: events from a POST to a query, a database mirrored in the lake, or KOARCH's programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(
     context: typer.Context,
     number: Annotated[int, typer.Option("--events", min=500, max=1_000_000, help="How many events to send.")] = 20_000,
 ) -> None:
-    """Show events on their way: posted, kept by Kafka, carried by Spark to a topic and a table, asked about.
+    """Show events on their way: sent by POST, stored by Kafka, carried by Spark to a topic and a table, queried.
 
     Everything runs on free ports in a temporary directory, and is stopped at the end.
 
@@ -30,7 +30,7 @@ def run(
 
 @app.command("koarch")
 def run_koarch() -> None:
-    """Show KOARCH's programs: two send, one prints, a wrong record is refused.
+    """Show KOARCH's programs: two send, one prints, and an invalid record is rejected.
 
     Example: [bold]penstock demo koarch[/]
     """
@@ -41,7 +41,7 @@ def run_koarch() -> None:
 def run_shop(
     seconds: Annotated[float, typer.Option(min=0, max=3600, help="How long to watch the traffic.")] = 15.0,
 ) -> None:
-    """Show a shop's database, mirrored in the lake while traffic runs: changed here, seen there, compared.
+    """Show a shop's database mirrored in the lake under live traffic, and compare both sides.
 
     Example: [bold]penstock demo shop[/]
     """

@@ -1,4 +1,4 @@
-"""What the demo shows while events flow: how many have come how far, as the systems themselves count them."""
+"""Progress board of the demo: number of events at each stage, as counted by the systems."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DEAD_LETTERS = "events.dead"
 TABLE = "events"
 
 _SINKS = 2
-"""Each sink of the pipeline is a query of its own, and keeps what it refuses."""
+"""Each sink is a separate query with its own dead letters."""
 _LOOK_SECONDS = 0.7
 _BAR_WIDTH = 44
 
 
 class Place(NamedTuple):
-    """A place on the way: how a line of text calls it, how the board does, and its colour there."""
+    """Stage on the way: short name for text lines, title and colour for the board."""
 
     short: str
     title: str
@@ -53,7 +53,7 @@ _PLACES = {
 
 @dataclass
 class Counts:
-    """How far the events have come; `planned` is how many there will be, `newest` the last one that was sent."""
+    """Progress of the events. `planned` is the total, `newest` the last event sent."""
 
     planned: int
     sent: int = 0
@@ -67,41 +67,41 @@ class Counts:
 
     @property
     def letters(self) -> int:
-        """How many dead letters there are to be in the end."""
+        """Expected number of dead letters at the end."""
         return self.rejected + _SINKS * self.past_the_gate
 
     @property
     def settled(self) -> bool:
-        """Whether every event that was sent is where it belongs."""
+        """Whether every sent event has reached its destination."""
         return self.in_avro >= self.accepted and self.in_lake >= self.accepted and self.dead >= self.letters
 
     def broken(self) -> str:
-        """How many events were broken, and who keeps them, which adds up to the letters."""
+        """Return the number of broken events and their rejecters, which adds up to the letters."""
         broken = self.rejected + self.past_the_gate
         each = f"{self.rejected:,} by the collector, and {self.past_the_gate:,} by each of the {_SINKS} sinks"
         return f"{broken:,} broken ones are kept as {self.letters:,} dead letters: {each}"
 
     def line(self) -> str:
-        """All numbers in a line of text."""
+        """Return all numbers as a line of text."""
         return " · ".join(f"{place.short} {getattr(self, name):,}" for name, place in _PLACES.items())
 
 
 class Counter:
-    """Asks Kafka and the lake how much they hold."""
+    """Reads the counts from Kafka and the lake."""
 
     def __init__(self, settings: Settings, counts: Counts) -> None:
         self._settings = settings
         self._counts = counts
 
     def look(self, admin: Admin) -> None:
-        """Count once."""
+        """Update the counts once."""
         self._counts.in_avro = _records(admin, AVRO_TOPIC)
         self._counts.dead = _records(admin, DEAD_LETTERS)
         self._counts.in_lake = _rows(self._settings)
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count again and again while the block runs, and once at its end."""
+        """Update the counts repeatedly during the block, and once at the end."""
         with Admin(self._settings) as admin:
             with repeated(lambda: self.look(admin), _LOOK_SECONDS):
                 yield
@@ -123,13 +123,13 @@ def _rows(settings: Settings) -> int:
 
 
 def shown(counts: Counts, what: Callable[[], str]) -> AbstractContextManager[None]:
-    """Show the numbers while the block runs, and once at its end."""
+    """Show the numbers during the block, and once at the end."""
     began = time.monotonic()
     return screen.shown(lambda: board(counts, what(), began), counts.line)
 
 
 def board(counts: Counts, what: str, began: float) -> RenderableType:
-    """The numbers with their bars, what is going on, and the newest event."""
+    """Render the numbers with bars, the current activity, and the newest event."""
     table = Table("", right(""), "", box=box.SIMPLE, show_header=False, pad_edge=True)
     for name, (_, title, colour) in _PLACES.items():
         number = getattr(counts, name)

@@ -1,4 +1,4 @@
-"""What demos share: a directory that goes away, the heads of chapters, and the parts of the stack as they get ready."""
+"""Helpers shared by demos: temporary directory, chapter headings, and readiness of the stack's parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXAMPLES = Path(penstock.__file__).parents[2] / "examples"
 
 
 def example(name: str) -> Path:
-    """The folder of an example; UsageError where Penstock was installed without them."""
+    """Return the folder of an example. Raise UsageError if Penstock was installed without examples."""
     folder = _EXAMPLES / name
     if not folder.is_dir():
         raise UsageError("the demo's files are not installed", hint="run it in a checkout of Penstock: make demo")
@@ -28,7 +28,7 @@ def example(name: str) -> Path:
 
 @contextmanager
 def stage() -> Iterator[Path]:
-    """A directory for a demo, which ends by Ctrl-C too; tells at the end that all is stopped."""
+    """Create a temporary directory for a demo, removed after Ctrl-C as well. Report at the end that all is stopped."""
     began = time.monotonic()
     try:
         with ends_by_signal(), tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:
@@ -40,11 +40,11 @@ def stage() -> Iterator[Path]:
 
 
 def step(title: str) -> None:
-    """Head a chapter."""
+    """Print a chapter heading."""
     out.print(f"\n[bold]{text(title)}[/]")
 
 
 def tell_ready(state: PartState) -> None:
-    """Say that a part of the stack is ready."""
+    """Report that a part of the stack is ready."""
     if state.condition is Condition.READY:
         out.print(f"  [green]✓[/] {state.name} {state.version} at {state.address}")

@@ -1,4 +1,4 @@
-"""`penstock demo`: a week of a shop's events, from POSTs to an analyst's answers."""
+"""`penstock demo`: a week of a shop's events, from POST requests to an analyst's queries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EVENTS_A_SECOND = 800
 _LOOK_SECONDS = 0.2
 _PAST_THE_GATE = 12
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
-"""For minutes instead of months: Java's best compiler takes longer than it saves."""
+"""The demo runs for minutes: Java's C2 compiler would cost more time than it saves."""
 _TAKEN = {200, 207, 422}
 _NEXT = {
     "penstock collector": "take events at localhost:8000",
@@ -44,7 +44,7 @@ _NEXT = {
 
 
 def show(number: int) -> None:
-    """Tell the story from start to end; PartFailed if an event is not where it belongs in the end."""
+    """Run the demo from start to end. Raise PartFailed if an event misses its destination."""
     example("events")
     with stage() as directory:
         counts = _tell(directory, number)
@@ -65,7 +65,7 @@ def _tell(directory: Path, number: int) -> Counts:
 
 
 def _carry(client: Settings, directory: Path, number: int) -> Counts:
-    """Run the collector and the pipeline, send the events, and wait until each is where it belongs."""
+    """Run the collector and the pipeline, send the events, and wait until all have arrived."""
     step(f"{number:,} events of {DAYS} days go to the collector; Spark carries them to a topic and to the lake")
     (port,), counts = free_ports(1), Counts(number)
     shutil.copytree(example("events"), directory, dirs_exist_ok=True)
@@ -128,7 +128,7 @@ def _post(http: httpx.Client, post: Post, counts: Counts) -> None:
 
 
 def _paced(found: Iterator[Post]) -> Iterator[Post]:
-    """The posts at a pace at which one can watch them."""
+    """Yield the posts at a pace that people can follow."""
     began, sent = time.monotonic(), 0
     for post in found:
         yield post
@@ -149,7 +149,7 @@ def _await_collector(http: httpx.Client, collector: Program) -> None:
 
 
 def _wait(counts: Counts, running: tuple[Program, ...]) -> None:
-    """Wait until every event has arrived; the pipeline has failed when nothing moves for long."""
+    """Wait until every event has arrived. Raise the pipeline's error if nothing advances for a long time."""
     moved_at, last = time.monotonic(), ""
     while not counts.settled:
         for each in running:

@@ -1,4 +1,4 @@
-"""What the demo finds at the end of the way: an analyst's answers, the schema, and a dead letter with its reason."""
+"""Results at the end of the demo: queries, the registered schema, and a dead letter with its error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FROM events GROUP BY Server_Date ORDER BY Server_Date"""
 
 
 def answers(client: Settings) -> None:
-    """Ask the lake two questions, and draw the answers."""
+    """Run two queries on the lake, and draw the results."""
     step("An analyst asks: what happened today, and how often yesterday?")
     _draw(client, _TODAY_AND_YESTERDAY)
     step("And how busy was each day?")
@@ -40,7 +40,7 @@ def answers(client: Settings) -> None:
 
 
 def schema(client: Settings) -> None:
-    """Show the schema that the pipeline registered."""
+    """Show the schema registered by the pipeline."""
     subject = f"{AVRO_TOPIC}-value"
     step(f"The registry has the schema of {AVRO_TOPIC}, which Spark derived from the query")
     out.print(f"  [dim]$[/] penstock schemas show {subject}")
@@ -50,7 +50,7 @@ def schema(client: Settings) -> None:
 
 
 def dead_letter(client: Settings) -> None:
-    """Show one of the events that a bad release broke."""
+    """Show one of the events broken by a bad release."""
     step("What was refused is kept with its reason, and can be repaired and replayed")
     wanted = Wanted(pipeline="collector")
     letters = read_letters(client, find_letters(client, [DEAD_LETTERS], wanted), wanted)

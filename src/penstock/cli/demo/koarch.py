@@ -1,4 +1,4 @@
-"""`penstock demo koarch`: the KOARCH programs side by side on a stack of their own, from start to end."""
+"""`penstock demo koarch`: run the KOARCH programs side by side on a temporary stack."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLOURS = {"count_up": "green", "multiples": "yellow", "print": "cyan"}
 
 
 def show() -> None:
-    """Tell the story from start to end."""
+    """Run the demo from start to end."""
     example("koarch")
     step("Starting Kafka, the schema registry and PostgreSQL, as local processes")
     with own_stack(on_change=tell_ready) as client:
@@ -58,7 +58,7 @@ def _refuse(environment: Mapping[str, str]) -> None:
 
 
 class _Program:
-    """One example at work, and the thread that prints its lines behind its name; `speaks` is set by the first."""
+    """Running example and the thread that prints its output with a name prefix. `speaks` is set by the first line."""
 
     def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
         self.name = name

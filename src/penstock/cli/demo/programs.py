@@ -1,4 +1,4 @@
-"""Other commands and scripts as programs of a demo: each in its own process, which never outlives the demo."""
+"""Commands and scripts as child processes of a demo, which never outlive the demo."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ _END_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Program:
-    """A running command, and the file that keeps its words."""
+    """Running command, and the file with its output."""
 
     name: str
     process: subprocess.Popen[bytes]
     log: Path
 
     def check(self) -> None:
-        """Raise PartFailed, with its last words, if it has ended by itself."""
+        """Raise PartFailed, with the last lines of output, if the program has ended."""
         code = self.process.poll()
         if code is not None:
             raise self.failed(how_it_ended(code))
 
     def failed(self, what: str) -> LocalError:
-        """The error for a program that failed, with its last words."""
+        """Return the error for a failed program, with the last lines of its output."""
         return failed(self.name, what, self.log)
 
 
 class Start(Protocol):
-    """Starts a program for the length of a block."""
+    """Function that runs a program for the duration of a block."""
 
     def __call__(
         self, name: str, *words: object, environment: Mapping[str, str], directory: Path
     ) -> AbstractContextManager[Program]:
-        """Run it under this name, which its log has too."""
+        """Run the program. `name` also names its log."""
         ...
 
 
 def program(
     name: str, *words: object, environment: Mapping[str, str], directory: Path
 ) -> AbstractContextManager[Program]:
-    """Run `penstock` with these words while the block runs; then let it end as SIGTERM ends it."""
+    """Run `penstock` with these arguments during the block, then end it with SIGTERM."""
     return _running(name, ("-P", "-m", "penstock", *words), environment, directory)
 
 
 def script(
     name: str, *words: object, environment: Mapping[str, str], directory: Path
 ) -> AbstractContextManager[Program]:
-    """Run a Python file, the first of these words, while the block runs."""
+    """Run a Python file, the first argument, during the block."""
     return _running(name, words, environment, directory)
 
 

@@ -1,4 +1,4 @@
-"""Numbers that change while one looks: live on a terminal, a line now and then elsewhere."""
+"""Display of changing numbers: live on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINE_SECONDS = 5.0
 
 @contextmanager
 def shown(draw: Callable[[], RenderableType], line: Callable[[], str]) -> Iterator[None]:
-    """Show what `draw` gives while the block runs, or off a terminal what `line` says, and once more at its end."""
+    """Show `draw` live during the block, or off a terminal print `line`. Both show a final state at the end."""
     if out.is_terminal:
         with Live(get_renderable=draw, console=out, refresh_per_second=4):
             yield
@@ -27,7 +27,7 @@ def shown(draw: Callable[[], RenderableType], line: Callable[[], str]) -> Iterat
 
 @contextmanager
 def _lines(line: Callable[[], str]) -> Iterator[None]:
-    """Print a line every few seconds, if there is something new, and one at the end."""
+    """Print a changed line every few seconds, and a final line at the end."""
     said = ""
 
     def tell() -> None:

@@ -1,4 +1,4 @@
-"""`penstock demo shop`: a shop's database with its traffic, and the lake that has every change seconds later."""
+"""`penstock demo shop`: a shop's database with live traffic, and the lake that mirrors it within seconds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UPDATE = "UPDATE customers SET city = %(city)s WHERE id = 1 RETURNING id, name,
 _IN_LAKE = "SELECT id, name, city FROM shop.customers WHERE id = 1"
 _HISTORY = "SELECT city, _op, _valid_from, _valid_to FROM shop_history.customers WHERE id = 1 ORDER BY _valid_from"
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=384m"
-"""For minutes instead of months: Java's best compiler takes longer than it saves."""
+"""The demo runs for minutes: Java's C2 compiler would cost more time than it saves."""
 _NEXT = {
     "penstock up --cdc": "the systems; then, in other terminals, what examples/shop/README.md says",
     "penstock cdc status shop": "whether changes flow, and how far they are behind",
@@ -48,7 +48,7 @@ _NEXT = {
 
 @dataclass(frozen=True)
 class _Shop:
-    """Where everything is: the systems, the shop's database, the lake, and how commands find them."""
+    """Environment of the demo: systems, database, lake, and settings for commands."""
 
     client: Settings
     url: str
@@ -68,12 +68,12 @@ class _Shop:
         }
 
     def runs(self, start: Start, name: str, *words: object) -> AbstractContextManager[Program]:
-        """A program of the demo, for the length of a block."""
+        """Run a program of the demo for the duration of a block."""
         return start(name, *words, environment=self.environment, directory=self.directory)
 
 
 def show(seconds: float) -> None:
-    """Tell the story from start to end; PartFailed if the lake does not become what the database is."""
+    """Run the demo from start to end. Raise PartFailed if lake and database differ in the end."""
     example("shop")
     with stage() as directory:
         _tell(directory, seconds)
@@ -96,7 +96,7 @@ def _tell(directory: Path, seconds: float) -> None:
 
 
 def _open(shop: _Shop) -> None:
-    """Make the database with its first customers and orders, and capture it."""
+    """Create the database with its first customers and orders, and capture it."""
     step("A shop opens: customers, products, orders")
     opening = ("traffic.py", shop.url, "--create", "--seconds", _OPENING_SECONDS, "--rate", _RATE)
     _run(shop, "python", opening)
@@ -105,7 +105,7 @@ def _open(shop: _Shop) -> None:
 
 
 def _mirror(shop: _Shop, seconds: float) -> None:
-    """Run the pipeline and the traffic, watch both sides, change a row, and compare in the end."""
+    """Run the pipeline and the traffic, watch both sides, change a row, and compare at the end."""
     step("Customers come, order, pay and cancel, and prices change; Spark mirrors every table into the lake")
     with shop.runs(program, "pipeline", "run", "shop.yaml") as pipeline:
         with shop.runs(script, "traffic", "traffic.py", shop.url, "--seconds", 3600, "--rate", _RATE) as traffic:
@@ -119,7 +119,7 @@ def _mirror(shop: _Shop, seconds: float) -> None:
 
 
 def _watch(shop: _Shop, running: tuple[Program, ...], seconds: float) -> None:
-    """Show both sides grow: until the lake has something of every table, and for a while longer."""
+    """Show both sides until the lake has rows of every table, and for `seconds` longer."""
     give_up = time.monotonic() + PATIENCE_SECONDS
     with shop_board.shown(shop.url, shop.lake) as counts:
         until = float("inf")
@@ -163,7 +163,7 @@ def _show_history(shop: _Shop, pipeline: Program) -> None:
 
 
 def _run(shop: _Shop, program_name: str, words: tuple[object, ...]) -> None:
-    """Run a command to its end, and show it with what it prints; PartFailed if it fails."""
+    """Run a command to completion, and print it with its output. Raise PartFailed if the command fails."""
     shown = " ".join(str(word).replace(shop.url, "postgresql://…/shop") for word in words)
     out.print(f"  [dim]$[/] {program_name} {text(shown)}")
     start = [sys.executable, "-P", "-m", "penstock"] if program_name == "penstock" else [sys.executable]

@@ -1,4 +1,4 @@
-"""What the shop's demo shows while traffic runs: the rows of each table in the database, and in the lake."""
+"""Progress board of the shop demo: rows per table in the database and in the lake."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _BAR_WIDTH = 40
 
 @dataclass
 class Counts:
-    """How many rows each table has, on either side."""
+    """Number of rows per table, on both sides."""
 
     in_database: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TABLES, 0))
     in_lake: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TABLES, 0))
 
     @property
     def mirrored(self) -> bool:
-        """Whether the lake has something of every table."""
+        """Whether the lake has rows of every table."""
         return all(self.in_lake.values())
 
     def line(self) -> str:
-        """All numbers in a line of text."""
+        """Return all numbers as a line of text."""
         return " · ".join(f"{table} {self.in_lake[table]:,} of {self.in_database[table]:,}" for table in TABLES)
 
     def board(self) -> RenderableType:
-        """The numbers with a bar each."""
+        """Render the numbers with a bar per table."""
         table = Table("table", right("in PostgreSQL"), right("in the lake"), "", box=box.SIMPLE_HEAD)
         for name in TABLES:
             theirs, ours = self.in_database[name], self.in_lake[name]
@@ -48,7 +48,7 @@ class Counts:
 
 @contextmanager
 def shown(url: str, lake: ShopLake) -> Iterator[Counts]:
-    """Count and show, again and again, while the block runs."""
+    """Count and show the rows repeatedly during the block."""
     counts = Counts()
     with ShopDatabase.opened(url) as database:
 

@@ -1,4 +1,4 @@
-"""The two sides of the shop's demo: its database, and the lake that mirrors it."""
+"""Both sides of the shop demo: the database, and the lake that mirrors it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class ShopDatabase:
-    """The shop as PostgreSQL has it; every statement is a transaction of its own."""
+    """The shop's PostgreSQL database. Every statement is its own transaction."""
 
     connection: psycopg.Connection[Any]
     shown: str
@@ -33,34 +33,34 @@ class ShopDatabase:
     @classmethod
     @contextmanager
     def opened(cls, url: str) -> Iterator[Self]:
-        """Connect for the length of a block."""
+        """Connect for the duration of a block."""
         with open_connection(url) as (connection, shown):
             yield cls(connection, shown)
 
     def run(self, statement: str, values: Mapping[str, object]) -> Row:
-        """Run a statement that gives a row."""
+        """Run a statement that returns one row."""
         with database_failures(self.shown), self.connection.cursor(row_factory=tuple_row) as cursor:
             [row] = cursor.execute(statement, values)
             return row
 
     def sizes(self) -> dict[str, int]:
-        """How many rows each table has."""
+        """Return the number of rows per table."""
         counted = ", ".join(f"(SELECT count(*) FROM {table})" for table in TABLES)  # noqa: S608 - names of ours
         return dict(zip(TABLES, self.run(f"SELECT {counted}", {}), strict=True))
 
 
 @dataclass(frozen=True)
 class ShopLake:
-    """The shop as the lake has it, asked without Spark."""
+    """The shop's lake, queried without Spark."""
 
     settings: Settings
 
     def sizes(self) -> dict[str, int]:
-        """How many rows each table has."""
+        """Return the number of rows per table."""
         return {table: self._size(table) for table in TABLES}
 
     def rows(self, question: str) -> list[Row]:
-        """The answer to a question, which may come before its table is there."""
+        """Return the rows of a query; none if the table does not exist yet."""
         try:
             with ask(Lake(self.settings), question) as answer:
                 return first_rows(answer, 0).rows
@@ -68,7 +68,7 @@ class ShopLake:
             return []
 
     def await_row(self, question: str, wanted: Row, patience: float) -> Row | None:
-        """Ask until the answer is the wanted row; None if it does not come in time."""
+        """Repeat the query until it returns the expected row. Return None after the timeout."""
         give_up = time.monotonic() + patience
         while wanted not in (found := self.rows(question)):
             if time.monotonic() > give_up:

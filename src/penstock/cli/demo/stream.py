@@ -1,4 +1,4 @@
-"""A believable week of a shop's events, oldest first; a few of them are broken, as a bad release breaks them."""
+"""Plausible week of a shop's events, oldest first, with a few events broken by a bad release."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Event = dict[str, object]
 
 _TYPES = {"ListingView": 46, "Search": 24, "Click": 18, "Message": 8, "Purchase": 4}
 _TYPES_TODAY = {"ListingView": 44, "Search": 19, "Click": 20, "Message": 10, "Purchase": 7}
-"""Today something is on sale."""
+"""Today has a sale."""
 _DAY_WEIGHTS = (0.9, 0.85, 0.95, 1.0, 1.1, 1.25, 1.15)
 _DEVICES = {"android": 46, "ios": 34, "web": 20}
 _USERS, _LISTINGS = 3_000, 800
@@ -27,19 +27,19 @@ _BAD_RELEASE = "shop-android/5.2.0"
 
 @dataclass(frozen=True)
 class Post:
-    """One request of an app: its events and the release that sends them."""
+    """Request of an app: events, and the sending release."""
 
     events: list[Event]
     agent: str
 
     @property
     def body(self) -> bytes:
-        """The events as a JSON array."""
+        """Events as a JSON array."""
         return json.dumps(self.events).encode()
 
 
 def posts(number: int, now: datetime, dice: Random) -> Iterator[Post]:
-    """So many events of the last days, up to now, each request full of them; a bad release among the good ones."""
+    """Yield requests with `number` events of the last days, up to now. Some come from a bad release."""
     batch: list[Event] = []
     for moment in _moments(number, now, dice):
         if dice.random() < _BROKEN_SHARE:
@@ -54,7 +54,7 @@ def posts(number: int, now: datetime, dice: Random) -> Iterator[Post]:
 
 
 def straight_to_the_topic(number: int, now: datetime, dice: Random) -> Iterator[bytes]:
-    """Records of somebody who goes past the collector: half a JSON text, and fields of other types."""
+    """Yield records that bypass the collector: truncated JSON, and fields of wrong types."""
     for index in range(number):
         event = _event(now, now, dice)
         if index % 2:
@@ -64,7 +64,7 @@ def straight_to_the_topic(number: int, now: datetime, dice: Random) -> Iterator[
 
 
 def _moments(number: int, now: datetime, dice: Random) -> list[datetime]:
-    """When things happened: more in the evening than at night, more on some days than on others, none after now."""
+    """Return event times: more in the evening than at night, varying by day, none in the future."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     weights = list(accumulate(_DAY_WEIGHTS))
     ages = dice.choices(range(DAYS - 1, -1, -1), cum_weights=weights, k=number)
@@ -89,7 +89,7 @@ def _event(moment: datetime, now: datetime, dice: Random) -> Event:
 
 
 def _broken(event: Event, dice: Random) -> Event:
-    """What the bad release makes of an event."""
+    """Return the event as broken by the bad release."""
     if dice.random() < 1 / 2:
         return {**event, "User_ID": int(str(event["User_ID"]).removeprefix("user-"))}
     return {name: value for name, value in event.items() if name != "Event_Type"}
