@@ -1,4 +1,4 @@
-"""A small language over an event's fields: `upper(category) + ' ' + parameters.tagUrn`."""
+"""Small expression language over an event's fields: `upper(category) + ' ' + parameters.tagUrn`."""
 
 from penstock.actions.expressions.compile import Expression, compile_expression
 from penstock.actions.expressions.scope import scope_of

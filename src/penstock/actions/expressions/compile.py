@@ -1,16 +1,16 @@
-"""Expressions as functions: parsed as Python, of which only what is listed here exists, and never evaluated as Python.
+"""Compiler of expressions: parsed as Python, restricted to the parts listed here, and never evaluated as Python.
 
-| written                                | gives                                                              |
+| written                                | result                                                             |
 |----------------------------------------|--------------------------------------------------------------------|
-| `category`, `auditStamp.actor`         | a field, or null where it is not there; text with JSON is opened   |
-| `owners[0].name`, `x['a b']`, `x[1:3]` | what a list, map or text has there, or null                        |
-| `'text'`, `1.5`, `true`, `null`, `[…]` | themselves                                                         |
+| `category`, `auditStamp.actor`         | a field, or null if missing; text with JSON is parsed              |
+| `owners[0].name`, `x['a b']`, `x[1:3]` | an item or part of a list, map or text, or null                    |
+| `'text'`, `1.5`, `true`, `null`, `[…]` | the value itself                                                   |
 | `+ - * / // %`                         | numbers; `+` also joins texts and lists                            |
-| `== != < <= > >= in`, `and or not`     | true or false; `and` and `or` give one of their sides, as in Python |
+| `== != < <= > >= in`, `and or not`     | true or false; `and` and `or` return an operand, as in Python      |
 | `a if b else c`                        | a choice                                                           |
 | `upper(x)` and so on                   | see `functions.py`                                                 |
 
-There are no loops and no names beside these, so an expression ends after as many steps as it has parts.
+Loops and further names do not exist, so the evaluation takes at most as many steps as the expression has parts.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _COMPARE: dict[type[ast.cmpop], operations.Operation] = {
 
 
 class Expression:
-    """An expression that can be asked for its value; TransformFailed says why there is none for an event."""
+    """Compiled expression. TransformFailed gives the reason if an event has no value for the expression."""
 
     def __init__(self, text: str, evaluate: Evaluate) -> None:
         self.text = text
         self._evaluate = evaluate
 
     def __call__(self, scope: Scope) -> Any:  # noqa: ANN401 - the value of an expression is of any type
-        """The value for these fields."""
+        """Return the value for these fields."""
         try:
             return operations.plain(self._evaluate(scope))
         except (ArithmeticError, ValueError, TypeError, RecursionError) as error:
@@ -68,7 +68,7 @@ class Expression:
 
 
 def compile_expression(text: object) -> Expression:
-    """The expression in a text; UsageError says what in it is none."""
+    """Compile a text. Raise UsageError with the invalid part if the text is no expression."""
     if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
         raise UsageError(f"an expression is text of 1 to {MAX_TEXT:,} characters")
     try:
@@ -194,7 +194,7 @@ def _call(node: ast.Call) -> Evaluate:
 
 
 def _check_find(node: ast.Call) -> None:
-    """An event must not bring its own regular expression, which may run without end."""
+    """Reject regular expressions from events: their run time has no limit."""
     pattern = node.args[1]
     if not isinstance(pattern, ast.Constant):
         raise _refused(node, "needs its regular expression as plain text")

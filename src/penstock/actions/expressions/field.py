@@ -1,4 +1,4 @@
-"""Expressions and templates as fields of settings, so that a mistake in one is told with its line."""
+"""Expressions and templates as fields of settings, so that mistakes are reported with their line."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ def _checked(text: str) -> str:
 ExpressionField = Annotated[Expression, PlainValidator(_told(compile_expression))]
 TemplateField = Annotated[Template, PlainValidator(_told(compile_template))]
 TemplateText = Annotated[str, AfterValidator(_checked)]
-"""A template that is kept as text, to be compiled by who knows how its values are escaped."""
+"""Checked template, kept as text. The user of the text compiles the template with the right escaping of values."""

@@ -1,16 +1,16 @@
-"""The functions of expressions.
+"""Functions of expressions.
 
-| function                                        | gives                                                         |
+| function                                        | result                                                        |
 |-------------------------------------------------|---------------------------------------------------------------|
-| `lower(x)`, `upper(x)`, `trim(x)`               | the text so                                                   |
+| `lower(x)`, `upper(x)`, `trim(x)`               | the changed text                                              |
 | `replace(x, old, new)`                          | the text with every `old` replaced                            |
 | `split(x, by)`, `join(list, by)`                | a text as a list, and back                                    |
 | `starts_with(x, part)`, `ends_with(x, part)`    | true or false                                                 |
 | `find(x, 'regex')`                              | the first group of the first match, or the match, or null     |
-| `length(x)`                                     | of a text, list or map; 0 of null                             |
+| `length(x)`                                     | length of a text, list or map; 0 for null                     |
 | `text(x)`, `number(x)`                          | a value as text, text as a number                             |
 | `to_json(x)`, `from_json(x)`                    | a value as JSON, JSON as a value                              |
-| `coalesce(x, y, …)`                             | the first that is not null                                    |
+| `coalesce(x, y, …)`                             | the first value except null                                   |
 | `iso_time(ms)`                                  | milliseconds since 1970 as `2026-01-31T12:00:00.000Z`         |
 | `min(x, y, …)`, `max(x, y, …)`, `round(x)`, `abs(x)` | a number                                                 |
 """
@@ -32,7 +32,7 @@ _MANY = 20
 
 
 class Function(NamedTuple):
-    """A function, and how many arguments it takes."""
+    """Function, with its minimum and maximum number of arguments."""
 
     apply: Callable[..., Any]
     least: int = 1
@@ -40,13 +40,13 @@ class Function(NamedTuple):
 
     @property
     def takes(self) -> str:
-        """How many arguments, in words."""
+        """Number of arguments, in words."""
         number = str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
         return f"{number} argument" + ("" if self.most == 1 else "s")
 
 
 def check_regex(pattern: object) -> None:
-    """Refuse what `find` cannot look for."""
+    """Reject an invalid regular expression for `find`."""
     try:
         re.compile(_text(pattern))
     except (re.error, TypeError, RecursionError, OverflowError) as error:

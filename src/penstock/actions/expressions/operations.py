@@ -1,4 +1,4 @@
-"""What operators of expressions do; each refuses what it is not for, and results that grow without end."""
+"""Operators of expressions. Each rejects unsupported operands and results of excessive size."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Limited = TypeVar("Limited", bound=Sized)
 
 
 def plain(value: object) -> object:
-    """Bytes as the text they hold."""
+    """Return bytes as text, other values unchanged."""
     return as_text(value)
 
 
 def item(value: object, key: object) -> object:
-    """What a map, a list or a text has at a key; null where it has nothing."""
+    """Return the item of a map, list or text at a key or index; null if missing."""
     inside = opened(value)
     if isinstance(inside, dict):
         return inside.get(key) if isinstance(key, str) else None
@@ -32,7 +32,7 @@ def item(value: object, key: object) -> object:
 
 
 def cut(value: object, low: object, high: object) -> object:
-    """A part of a text or a list."""
+    """Return a part of a text or list."""
     value = plain(value)
     if not isinstance(value, str | list) or not isinstance(low, int | None) or not isinstance(high, int | None):
         raise TypeError(f"cannot cut {kind(value)}")
@@ -40,7 +40,7 @@ def cut(value: object, low: object, high: object) -> object:
 
 
 def add(left: object, right: object) -> object:
-    """A sum of numbers, or two texts or lists joined."""
+    """Return the sum of two numbers, or two joined texts or lists."""
     left, right = plain(left), plain(right)
     if isinstance(left, str) and isinstance(right, str):
         return limited(left + right)
@@ -50,7 +50,7 @@ def add(left: object, right: object) -> object:
 
 
 def of_numbers(apply: Operation, sign: str) -> Operation:
-    """An operation on numbers only."""
+    """Return an operation that accepts only numbers."""
 
     def checked(left: object, right: object) -> object:
         if not is_number(left) or not is_number(right):
@@ -67,7 +67,7 @@ _sum = of_numbers(operator.add, "+")
 
 
 def ordered(apply: Operation, sign: str) -> Operation:
-    """A comparison of two numbers or two texts."""
+    """Return a comparison of two numbers or two texts."""
 
     def checked(left: object, right: object) -> object:
         if (is_number(left) and is_number(right)) or (isinstance(left, str) and isinstance(right, str)):
@@ -78,7 +78,7 @@ def ordered(apply: Operation, sign: str) -> Operation:
 
 
 def is_in(wanted: object, container: object) -> bool:
-    """Whether a list or map has it, or a text contains it."""
+    """Whether a list or map contains the value, or a text contains the text."""
     container = plain(container)
     if isinstance(container, str):
         return isinstance(wanted, str) and wanted in container
@@ -90,7 +90,7 @@ def is_in(wanted: object, container: object) -> bool:
 
 
 def negated(value: Any) -> object:  # noqa: ANN401 - a number, as is checked
-    """The number with its sign changed."""
+    """Return the number with its sign changed."""
     if not is_number(value):
         raise TypeError(f"-{kind(value)} is not defined")
     result: object = -value
@@ -98,18 +98,18 @@ def negated(value: Any) -> object:  # noqa: ANN401 - a number, as is checked
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number, which true and false are not."""
+    """Whether the value is a number. Booleans are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def kind(value: object) -> str:
-    """What a value is, in words for messages."""
+    """Return the type of a value in words, for messages."""
     names = {dict: "a map", list: "a list", str: "text", bytes: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number" if is_number(value) else type(value).__name__)
 
 
 def limited(value: Limited) -> Limited:
-    """The text or list, unless it has grown too long."""
+    """Return the text or list. Raise OverflowError if its length exceeds the limit."""
     if len(value) > MAX_LENGTH:
         raise OverflowError(f"the result is longer than {MAX_LENGTH:,}")
     return value

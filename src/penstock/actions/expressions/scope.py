@@ -1,4 +1,4 @@
-"""The names that an expression can use: the event's fields, and `event`, `event_type` and `meta`."""
+"""Names available to an expression: the event's fields, and `event`, `event_type` and `meta`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ Scope = Mapping[str, Any]
 
 
 def scope_of(event: EventEnvelope) -> Scope:
-    """The fields by their names, with the envelope's own beside them."""
+    """Return the fields by name, together with the envelope's own fields."""
     body = body_of(event)
     return {**body, "event": body, "event_type": event.event_type, "meta": event.meta}

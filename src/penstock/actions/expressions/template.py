@@ -1,4 +1,4 @@
-"""Templates: YAML values whose texts have `{{ expressions }}` in them."""
+"""Templates: YAML values with `{{ expressions }}` in their texts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 
 def compile_template(value: object, depth: int = 0, escape: Escape | None = None) -> Template:
-    """What fills in the expressions of a value; a text that is nothing but one expression takes its value's type.
+    """Return a function that fills in the expressions. A text of exactly one expression gets the type of its value.
 
-    With `escape`, values are always filled in as text, after it has taken out what must not come from an event.
+    With `escape`, values are always filled in as text, and `escape` first removes anything an event must not
+    contribute.
     """
     if depth > MAX_DEPTH:
         raise UsageError(f"the template is nested more than {MAX_DEPTH} times")

@@ -1,4 +1,4 @@
-"""Which events go on: DataHub's filters, and more words for them."""
+"""Event filters: DataHub's filters, with additional operators."""
 
 from penstock.actions.filters.compile import compile_filter
 

@@ -1,8 +1,8 @@
-"""From the filters of a pipeline's file to one that runs, in both of DataHub's forms.
+"""Compiler of a pipeline's filters, in both of DataHub's forms.
 
-`filter:` takes `event_type` (a name or a list) and `event` (a map). `filters:` is a list of `{type, config}`, all of
-which must match: the type `event_type` takes `filter`, which maps each event type to `event`, a list of maps of which
-one must match; any other type is a class of the user's own.
+`filter:` accepts `event_type` (a name or a list) and `event` (a map). `filters:` is a list of `{type, config}`, and all
+entries must match. The type `event_type` accepts `filter`, a map from event type to `event`, which is a list of maps;
+one of the maps must match. Any other type is a user's class.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Place = Callable[[KeyPath], str]
 
 
 def dotted(path: KeyPath) -> str:
-    """The place of a value that comes from no file: its keys."""
+    """Return the keys joined by dots: the location of a value outside of files."""
     return ".".join(map(str, path))
 
 
 def compile_filter(
     simple: object = None, several: object = None, place: Place = dotted, ctx: PipelineContext | None = None
 ) -> Filter:
-    """The filter of a pipeline's `filter:` and `filters:`, either of which may be None.
+    """Return the filter of a pipeline's `filter:` and `filters:`, either of which may be None.
 
-    A ConfigError lists every mistake, each at `place` of its key path. `ctx` is for filters of the user's own.
+    A ConfigError lists every mistake, each located by `place` of its key path. `ctx` is for user filters.
     """
     compiler = _Compiler(place, ctx)
     filters: list[Filter] = [] if simple is None else [_simple(compiler, simple, ("filter",))]
@@ -46,7 +46,7 @@ def compile_filter(
 
 
 class _Compiler:
-    """Collects what is wrong while filters are compiled."""
+    """Collects problems while filters are compiled."""
 
     def __init__(self, place: Place, ctx: PipelineContext | None) -> None:
         self.ctx = ctx
@@ -57,7 +57,7 @@ class _Compiler:
         self.problems.append(Problem(self._place(path), f"{dotted(path)}: {message}", hint))
 
     def mapping(self, value: object, path: KeyPath, known: tuple[str, ...] = ()) -> Mapping[str, object]:
-        """The value if it is a map, of known keys where they are given."""
+        """Return the value if it is a map, else report a problem. With `known`, also report unknown keys."""
         if not isinstance(value, dict):
             self.report(path, f"must be a map, not {_kind(value)}")
             return {}
@@ -66,7 +66,7 @@ class _Compiler:
         return value
 
     def list_of(self, value: object, path: KeyPath) -> list[object]:
-        """The value if it is a list; nothing at all is an empty one."""
+        """Return the value if it is a list, else report a problem. None becomes an empty list."""
         if value is None or isinstance(value, list):
             return value or []
         self.report(path, f"must be a list, not {_kind(value)}")

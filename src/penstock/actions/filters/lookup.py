@@ -1,4 +1,4 @@
-"""Finding a value in an event by a field's name, or by a path such as `parameters.owners.0.name` or `tags.*`."""
+"""Lookup of values in an event by a field's name, or by a path such as `parameters.owners.0.name` or `tags.*`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ANY = "*"
 
 
 class Missing(Enum):
-    """The type of `MISSING`, which stands for a field that is not there."""
+    """Type of `MISSING`, the value of a missing field."""
 
     MISSING = "missing"
 
@@ -20,7 +20,7 @@ MISSING: Final = Missing.MISSING
 
 
 def opened(value: object) -> object:
-    """Text, or bytes, that hold JSON as what they hold, and anything else as it is."""
+    """Return the parsed value of text or bytes with JSON, other values unchanged."""
     if not isinstance(value, str | bytes):
         return value
     try:
@@ -31,7 +31,7 @@ def opened(value: object) -> object:
 
 
 def as_text(value: object) -> object:
-    """Bytes as the text they hold, which is how JSON shows them; anything else as it is."""
+    """Return bytes as text, as in JSON, and other values unchanged."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
@@ -41,7 +41,7 @@ def is_path(key: str) -> bool:
 
 
 def values_at(value: object, key: str) -> Iterator[object]:
-    """Every value that the path leads to; a field whose name is the whole path comes before what the path means."""
+    """Yield every value at the path. A field named exactly like the whole path takes precedence."""
     inside = opened(value)
     if isinstance(inside, dict) and key in inside:
         yield inside[key]
@@ -50,7 +50,7 @@ def values_at(value: object, key: str) -> Iterator[object]:
 
 
 def value_at(value: object, key: str) -> object:
-    """The first value that the path leads to, or None."""
+    """Return the first value at the path, or None."""
     return next(values_at(value, key), None)
 
 

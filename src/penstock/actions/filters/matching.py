@@ -1,12 +1,12 @@
-"""What a filter says of one value, compiled to a function.
+"""Compiler of a filter for one value.
 
-DataHub's rules, which a file written for it relies on:
+DataHub's rules apply, since its files rely on them:
 
 | in the filter | matches                                                                                          |
 |---------------|--------------------------------------------------------------------------------------------------|
 | a map         | a map in which every key matches; text is parsed as JSON first                                   |
-| a list        | text that is equal to one of the items                                                           |
-| anything else | what is equal to it; a field that is not there is like null                                      |
+| a list        | text equal to one of the items                                                                   |
+| anything else | an equal value; a missing field equals null                                                      |
 
 A map whose keys are all operators (`operators.py`) is no map of fields, and a key may be a path (`lookup.py`).
 """
@@ -21,7 +21,7 @@ from penstock.config.yaml_file import KeyPath
 
 
 def compile_value(spec: object, path: KeyPath, report: Report) -> Matches:
-    """What a value must be like; what is wrong in the filter is reported with its path."""
+    """Compile the condition for a value. Mistakes in the filter are reported with their path."""
     if isinstance(spec, dict):
         return _operation(spec, path, report) if is_operation(spec) else compile_fields(spec, path, report)
     if isinstance(spec, list):
@@ -30,7 +30,7 @@ def compile_value(spec: object, path: KeyPath, report: Report) -> Matches:
 
 
 def compile_fields(spec: Mapping[str, object], path: KeyPath, report: Report) -> Matches:
-    """A map, or text that holds one, in which every named field matches."""
+    """Compile a condition for a map, or text with a JSON map, in which every named field matches."""
     fields = [_compile_field(key, item, (*path, key), report) for key, item in spec.items()]
 
     def matches(value: object) -> bool:

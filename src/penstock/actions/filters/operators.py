@@ -1,15 +1,15 @@
-"""The words that a filter may use beside DataHub's plain values: `regex`, `exists`, `gt` and so on.
+"""Operators of filters, in addition to DataHub's plain values: `regex`, `exists`, `gt` and so on.
 
 | operator               | matches                                                              |
 |------------------------|----------------------------------------------------------------------|
-| `not: <anything>`      | what the rest does not match                                         |
-| `any: […]`, `all: […]` | what one of them, or every one, matches                              |
-| `regex: text`          | text in which the expression is found; anchor it with `^` and `$`    |
-| `exists: true`         | a field that is there and is not null; `false` is the opposite       |
-| `equals: value`        | what is equal, also a whole list or map                              |
-| `in: [values]`         | what is equal to one of them, numbers and null too                   |
-| `gt gte lt lte: value` | numbers by size, text by its order; never one against the other      |
-| `fields: {…}`          | a map whose fields match, for fields that are named like an operator |
+| `not: <anything>`      | values that the operand does not match                               |
+| `any: […]`, `all: […]` | values that one operand, or every operand, matches                   |
+| `regex: text`          | text in which the expression is found; anchor with `^` and `$`       |
+| `exists: true`         | a field that is present and not null; `false` is the opposite        |
+| `equals: value`        | an equal value, also a whole list or map                             |
+| `in: [values]`         | a value equal to one of the list, including numbers and null         |
+| `gt gte lt lte: value` | numbers by size, text by its order; never a mix of both              |
+| `fields: {…}`          | a map with matching fields, for fields named like an operator        |
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Matches = Callable[[object], bool]
 Report = Callable[[KeyPath, str, str], None]
 
 MAX_REGEX = 1000
-"""A longer expression is a mistake, or an attack on who compiles it."""
+"""Longer expressions are mistakes, or attacks on the compiler of the expression."""
 
 
 def is_operation(spec: Mapping[str, object]) -> bool:
-    """Whether a map is made of operators only; any other word makes it a map of fields, as in DataHub."""
+    """Return whether a map consists of operators only. Any other key makes the map a map of fields, as in DataHub."""
     return bool(spec) and spec.keys() <= OPERATORS.keys()
 
 
@@ -100,4 +100,4 @@ OPERATORS: dict[str, Callable[[object, KeyPath, Report], Matches]] = {
     "all": partial(_wrong_operand, "a list"),
     "fields": partial(_wrong_operand, "a map"),
 }
-"""Each word, and how its operand becomes a function; those that nest are compiled in `matching.py`."""
+"""Operators, with the function that compiles the operand. Nested operators are compiled in `matching.py`."""

@@ -1,9 +1,9 @@
-r"""A cheap look at a message's bytes that tells whether it can match at all, before anything is decoded.
+r"""Fast check of a message's bytes: reject messages that cannot match, before decoding.
 
-Where a filter wants a field to be equal to a text, that text must stand in the message: JSON and Avro both write text
-as it is. So a message without it cannot match. JSON may also write a character as an escape (`\u0054`), therefore
-messages with such escapes are never judged here, and neither is text that JSON must escape. Avro writes enums as
-numbers, therefore only fields that are known to be text are judged in Avro.
+If a filter requires a field to equal a text, the text must appear in the message: JSON and Avro both write text
+unchanged. A message without the text cannot match. JSON may also write a character as an escape (`\u0054`), so messages
+with such escapes always pass, and text that JSON must escape is not checked. Avro writes enums as numbers, so in Avro
+only fields known to be text are checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.events.metadata import METADATA_CHANGE_LOG, PLATFORM_EVENTS
 
 Screen = Callable[[bytes], bool]
 Need = frozenset[bytes]
-"""Texts of which at least one must be in the message."""
+"""Texts of which the message must contain at least one."""
 
 _TEXT_IN_AVRO = ("entityType", "entityUrn", "aspectName")
 _JSON_IN_AVRO = ("aspect.value.", "previousAspectValue.value.")
@@ -25,11 +25,11 @@ _KNOWN = (METADATA_CHANGE_LOG, *PLATFORM_EVENTS.values())
 _PLAIN = re.compile(r"[ !#-\[\]-~]+")
 _ESCAPES = (b"\\u", b"\\/")
 _AVRO = b"\0"
-"""JSON has no zero byte; every message with a schema id begins with one."""
+"""JSON has no zero byte. Every message with a schema id begins with a zero byte."""
 
 
 def screen(event_type: str, predicates: Sequence[object]) -> Screen | None:
-    """The look at messages of this type, for a filter that wants one of the predicates; None lets all pass."""
+    """Return the check for messages of a type, if one of the predicates must match. None lets every message pass."""
     alternatives = [needs(event_type, predicate) for predicate in predicates]
     if not all(alternatives):
         return None
@@ -42,7 +42,7 @@ def screen(event_type: str, predicates: Sequence[object]) -> Screen | None:
 
 
 def needs(event_type: str, predicate: object) -> list[Need]:
-    """What must be in the bytes of a message that this predicate can match."""
+    """Return the texts that the bytes of a matching message must contain."""
     is_mcl = event_type == METADATA_CHANGE_LOG
     return [need for path, need in _needs("", predicate) if not is_mcl or _is_text_in_avro(path)]
 
@@ -69,7 +69,7 @@ def _fields(path: str, spec: Mapping[str, object]) -> Iterable[tuple[str, object
 
 
 def _operands(path: str, spec: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """Those operands that all must match."""
+    """Yield the operands that must all match."""
     for name, operand in spec.items():
         if name == "all" and isinstance(operand, list):
             yield from ((path, item) for item in operand)

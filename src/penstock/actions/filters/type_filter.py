@@ -1,4 +1,4 @@
-"""Filters over whole events: which types they want, and what of each."""
+"""Filters over whole events: accepted types, and conditions on their content."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from penstock.events.envelope import EventEnvelope
 
 @dataclass(frozen=True)
 class Predicate:
-    """One alternative: as it was written, and compiled."""
+    """One alternative, in its original and compiled form."""
 
     spec: Mapping[str, object]
     matches: Matches
 
 
 Predicates = Sequence[Predicate] | None
-"""Alternatives, one of which must match; None is content with the type."""
+"""Alternatives, one of which must match. None accepts every event of the type."""
 
 
 class TypeFilter:
-    """Wants events of certain types, each with its predicates; `otherwise` is for types that are not named."""
+    """Accepts events of certain types, each with its predicates. `otherwise` applies to all other types."""
 
     def __init__(self, by_type: Mapping[str, Predicates], otherwise: Predicates = ()) -> None:
         self._by_type = by_type
@@ -34,7 +34,7 @@ class TypeFilter:
         self._screens: dict[str, Screen | None] = {}
 
     def matches(self, event: EventEnvelope) -> bool:
-        """Whether the type is wanted, and one of its predicates matches."""
+        """Return whether the type is accepted and one of its predicates matches."""
         predicates = self._by_type.get(event.event_type, self._otherwise)
         if not predicates:
             return predicates is None
@@ -42,11 +42,11 @@ class TypeFilter:
         return any(predicate.matches(body) for predicate in predicates)
 
     def event_types(self) -> frozenset[str] | None:
-        """The types that are named, unless others can match too."""
+        """Return the named types, or None if other types can match too."""
         return frozenset(self._by_type) if self._otherwise == () else None
 
     def may_match(self, event_type: str, data: bytes | str) -> bool:
-        """Whether the texts that predicates ask for are in the message, whose payload may be text already."""
+        """Return whether the message contains the texts required by the predicates. The payload may already be text."""
         if event_type not in self._screens:
             self._screens[event_type] = self._screen(event_type)
         look = self._screens[event_type]
@@ -58,20 +58,20 @@ class TypeFilter:
 
 
 class AllOf:
-    """Wants what every one of several filters wants."""
+    """Accepts an event only if all of several filters accept the event."""
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self._filters = filters
 
     def matches(self, event: EventEnvelope) -> bool:
-        """Whether all of them match."""
+        """Return whether all filters match."""
         return all(part.matches(event) for part in self._filters)
 
     def event_types(self) -> frozenset[str] | None:
-        """The types that all of them name."""
+        """Return the types named by all filters."""
         named = [frozenset(types) for part in self._filters if (types := part.event_types()) is not None]
         return reduce(frozenset.intersection, named) if named else None
 
     def may_match(self, event_type: str, data: bytes) -> bool:
-        """Whether all of them let it pass."""
+        """Return whether all filters let the message pass."""
         return all(part.may_match(event_type, data) for part in self._filters)

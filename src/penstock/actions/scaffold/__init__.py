@@ -1,4 +1,4 @@
-"""A new action of the user's own: the class, a test of it, and a pipeline that runs it."""
+"""Scaffold of a user's action: the class, its test, and a pipeline that runs the action."""
 
 from penstock.actions.scaffold.write import write_action
 

@@ -1,4 +1,4 @@
-"""Writes the files of a new action, which work as they are."""
+"""Writes the files of a new action. The files work without changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
 
 
 def write_action(name: str, folder: Path) -> list[Path]:
-    """Write an action of this name into the folder; the files that were made. Nothing is overwritten."""
+    """Write an action of this name into the folder, and return the new files. Existing files are never overwritten."""
     module = _module_name(name)
     class_name = "".join(word.capitalize() for word in module.split("_"))
     contents = {folder / _filled(source, module, class_name): text for source, text in _templates()}

@@ -1,1 +1,1 @@
-"""The transformers that come with Penstock: one file each, named in `registry.TRANSFORMERS`."""
+"""Built-in transformers: one file each, listed in `registry.TRANSFORMERS`."""

@@ -1,4 +1,4 @@
-"""`drop`: leave fields out, such as secrets and personal data."""
+"""`drop`: remove fields, such as secrets and personal data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class DropConfig(BaseModel):
-    """Which fields."""
+    """Fields to drop."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -22,7 +22,7 @@ class DropConfig(BaseModel):
 
 
 class Drop(Transformer):
-    """Drops fields; those that are not there are no error."""
+    """Drops fields. Missing fields are ignored."""
 
     Config: ClassVar[type[BaseModel]] = DropConfig
 
@@ -30,10 +30,10 @@ class Drop(Transformer):
         self._changes = [(path, becomes(MISSING)) for path in config.fields]
 
     @classmethod
-    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the seam's signature
-        """Drop as the config says."""
+    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
+        """Create the transformer from its config."""
         return cls(DropConfig.model_validate(config))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope:
-        """The event without the fields."""
+        """Return the event without the fields."""
         return with_changes(event, self._changes)

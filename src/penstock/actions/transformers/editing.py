@@ -1,4 +1,4 @@
-"""Changing an event at a path, in a copy: other attempts and other steps have the event as it was."""
+"""Changes to an event at a path, in a copy: other attempts and steps see the unchanged event."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from penstock.events.fields import as_plain
 from penstock.events.metadata import event_class
 
 FieldPath = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-"""A field's name, or a path: `parameters.owners.0.name`, `tags.*`."""
+"""Field name or path: `parameters.owners.0.name`, `tags.*`."""
 
 Change = Callable[[object], object]
-"""From the old value to the new one; MISSING stands for none, before and after."""
+"""Function from the old value to the new value. MISSING represents a missing value, before and after."""
 
 
 def becomes(value: object) -> Change:
-    """The change to this value; to MISSING, it drops what is there."""
+    """Return the change to a fixed value. MISSING drops the old value."""
     return lambda _old: value
 
 
 def with_body(event: EventEnvelope, body: dict[str, Any]) -> EventEnvelope:
-    """The envelope around other content."""
+    """Return the envelope with different content."""
     made = copy.copy(event)
     made.event = event_class(event.event_type)(body)
     return made
 
 
 def with_changes(event: EventEnvelope, changes: Iterable[tuple[str, Change]]) -> EventEnvelope:
-    """The event with each change made at its path, one after the other."""
+    """Return the event with all changes applied at their paths, one after the other."""
     body: Any = body_of(event)
     for path, change in changes:
         body = edited(body, [path] if path in body else path.split("."), change, path)
@@ -44,7 +44,7 @@ def with_changes(event: EventEnvelope, changes: Iterable[tuple[str, Change]]) ->
 
 
 def edited(value: Any, steps: list[str], change: Change, path: str) -> Any:  # noqa: ANN401 - values of any type are walked
-    """A copy of the value, with a change where the steps lead; text that holds JSON is opened, and closed again."""
+    """Return a copy with a change at the end of the steps. Text with JSON is parsed, and encoded again."""
     if not steps:
         return change(value)
     if isinstance(value, str | bytes):
@@ -61,7 +61,7 @@ def edited(value: Any, steps: list[str], change: Change, path: str) -> Any:  # n
 
 
 def _under(value: dict[str, Any] | list[Any], step: str) -> Iterator[tuple[Any, object]]:
-    """The keys that a step stands for, each with the value there."""
+    """Yield the keys selected by a step, each with its value."""
     if isinstance(value, dict):
         yield from value.items() if step == ANY and ANY not in value else [(step, value.get(step, MISSING))]
     elif step == ANY:

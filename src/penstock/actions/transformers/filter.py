@@ -1,4 +1,4 @@
-"""`filter`: let only some events go on, after other transformers have done their work."""
+"""`filter`: let only some events pass, after other transformers have done their work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class FilterConfig(BaseModel):
-    """The same keys and rules as a pipeline's `filter:`."""
+    """Keys and rules of a pipeline's `filter:`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,7 +40,7 @@ class FilterConfig(BaseModel):
 
 
 class FilterEvents(Transformer):
-    """Drops events that do not match, which are then done."""
+    """Drops events that do not match. Dropped events are done."""
 
     Config: ClassVar[type[BaseModel]] = FilterConfig
 
@@ -49,16 +49,16 @@ class FilterEvents(Transformer):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Filter as the config says."""
+        """Create the transformer from its config."""
         return cls(compile_filter(config, ctx=ctx))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope | None:
-        """The event, or nothing."""
+        """Return the event, or None if the filter does not match."""
         return event if self._matches(event) else None
 
 
 def _placed(error: ConfigError, paths: list[KeyPath]) -> ValidationError:
-    """The filter's problems as pydantic's, so that each is told with its own line."""
+    """Return the filter's problems as pydantic errors, so that each is reported with its own line."""
     details: list[InitErrorDetails] = [
         {"type": PydanticCustomError("filter", _escaped(problem.message)), "loc": path[1:], "input": None}
         for problem, path in zip(error.problems, paths, strict=True)
@@ -67,5 +67,5 @@ def _placed(error: ConfigError, paths: list[KeyPath]) -> ValidationError:
 
 
 def _escaped(message: str) -> Any:  # noqa: ANN401 - pydantic wants a literal
-    """Without the path in front, which pydantic adds, and without braces, which it would fill in."""
+    """Remove the leading path, which pydantic adds again, and braces, which pydantic would fill in."""
     return message.partition(": ")[2].replace("{", "(").replace("}", ")")

@@ -1,4 +1,4 @@
-"""`map`: compute fields from others, by expressions."""
+"""`map`: compute fields from other fields, with expressions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class MapConfig(BaseModel):
-    """Which fields, and how they are computed."""
+    """Fields and their expressions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,7 +24,7 @@ class MapConfig(BaseModel):
 
 
 class Map(Transformer):
-    """Sets each field to its expression's value; all expressions see the event as it was before this step."""
+    """Sets each field to the value of its expression. All expressions see the event before any change of this step."""
 
     Config: ClassVar[type[BaseModel]] = MapConfig
 
@@ -33,12 +33,12 @@ class Map(Transformer):
         self._only = config.only
 
     @classmethod
-    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the seam's signature
-        """Compute as the config says."""
+    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
+        """Create the transformer from its config."""
         return cls(MapConfig.model_validate(config))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope:
-        """The event with the computed fields; TransformFailed names an expression without a value."""
+        """Return the event with the computed fields. TransformFailed names an expression without a value."""
         scope = scope_of(event)
         values = {path: expression(scope) for path, expression in self._fields.items()}
         start = with_body(event, {}) if self._only else event

@@ -1,4 +1,4 @@
-"""`rename`: move fields to another name or place."""
+"""`rename`: move fields to a new name or path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class RenameConfig(BaseModel):
-    """Which fields, and what they are called then."""
+    """Fields and their new paths."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -23,7 +23,7 @@ class RenameConfig(BaseModel):
 
 
 class Rename(Transformer):
-    """Moves each field from its old path to its new one; those that are not there are left alone."""
+    """Moves each field from its old path to its new path. Missing fields are ignored."""
 
     Config: ClassVar[type[BaseModel]] = RenameConfig
 
@@ -31,12 +31,12 @@ class Rename(Transformer):
         self._fields = config.fields
 
     @classmethod
-    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the seam's signature
-        """Rename as the config says."""
+    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
+        """Create the transformer from its config."""
         return cls(RenameConfig.model_validate(config))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope:
-        """The event with the fields at their new places; two can be swapped, since all are taken before one is put."""
+        """Return the event with moved fields. Values are read before any is written, so two fields can be swapped."""
         body = body_of(event)
         found = {old: next(values_at(body, old), MISSING) for old in self._fields}
         moved = {old: value for old, value in found.items() if value is not MISSING}

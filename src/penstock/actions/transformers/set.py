@@ -1,4 +1,4 @@
-"""`set`: give fields a fixed value."""
+"""`set`: set fields to a fixed value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class SetConfig(BaseModel):
-    """Which fields, and their values."""
+    """Fields and their values."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -23,7 +23,7 @@ class SetConfig(BaseModel):
 
 
 class Set(Transformer):
-    """Sets fields; the maps around them are made where they are missing."""
+    """Sets fields. Missing parent maps are created."""
 
     Config: ClassVar[type[BaseModel]] = SetConfig
 
@@ -31,15 +31,15 @@ class Set(Transformer):
         self._changes = [(path, partial(_fixed, value)) for path, value in config.fields.items()]
 
     @classmethod
-    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the seam's signature
-        """Set as the config says."""
+    def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
+        """Create the transformer from its config."""
         return cls(SetConfig.model_validate(config))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope:
-        """The event with the fields set."""
+        """Return the event with the fields set."""
         return with_changes(event, self._changes)
 
 
 def _fixed(value: object, _old: object) -> object:
-    """A copy, so that who changes one event's value does not change it for all."""
+    """Return a copy: changing the value of one event must not affect other events."""
     return copy.deepcopy(value)
