@@ -1,1 +1,1 @@
-"""The console: what Penstock knows, over HTTP on one port."""
+"""Console: Penstock's information over HTTP, on one port."""

@@ -1,4 +1,4 @@
-"""What a request is answered: JSON as the commands print it, and errors with an honest status."""
+"""Responses of the console: JSON as printed by the commands, and errors with accurate status codes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _SHOWN = 100
 
 
 class JsonAnswer(Response):
-    """A value in the JSON of the commands' `--json`: times and durations are texts."""
+    """JSON response, in the format of the commands' `--json`: times and durations are texts."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - Starlette's signature
-        """The value as bytes."""
+        """Encode the value."""
         return json.dumps(content, default=str, ensure_ascii=False).encode()
 
 
 class NotServed(Terminal):
-    """Nothing is served at this path, or not with this method."""
+    """Unknown path, or a method not supported by the path."""
 
     code: ClassVar[str] = "request.path"
 
 
 def told(_request: Request, error: Exception) -> Response:
-    """The answer to a request that failed for a known reason."""
+    """Return the response to a request that failed with a Penstock error."""
     if not isinstance(error, PenstockError):
         raise error
     headers = {"retry-after": f"{error.retry_after or _RETRY_SECONDS:.0f}"} if isinstance(error, Transient) else None
@@ -41,7 +41,7 @@ def told(_request: Request, error: Exception) -> Response:
 
 
 def not_served(request: Request, error: Exception) -> Response:
-    """Starlette's own refusals, in the form of ours."""
+    """Return Starlette's own rejections in Penstock's error format."""
     if not isinstance(error, HTTPException):
         raise error
     message = f"{request.method:.10} {request.url.path:.{_SHOWN}} is not served"

@@ -1,4 +1,4 @@
-"""The console as an application: its paths, and what is answered when something is wrong."""
+"""Console application: its routes, and the responses to errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.errors import PenstockError
 
 
 def make_app(settings: Settings) -> Starlette:
-    """The application; it holds connections to PostgreSQL from the first question to its shutdown."""
+    """Create the application. Connections to PostgreSQL are held from the first request until shutdown."""
     reader = CatalogReader(settings)
 
     @asynccontextmanager
@@ -35,5 +35,5 @@ def make_app(settings: Settings) -> Starlette:
 
 
 async def _healthz(_request: Request) -> Response:
-    """The console itself; that PostgreSQL is away is told by the answers that need it."""
+    """Report the health of the console only. Requests that need PostgreSQL report its failure themselves."""
     return JsonAnswer({"status": "ok"})

@@ -1,4 +1,4 @@
-"""The catalog over HTTP, for other tools: the answers of `penstock catalog … --json`."""
+"""Catalog over HTTP, for other tools: the results of `penstock catalog … --json`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from penstock.console.questions import (
 
 
 class CatalogApi:
-    """One method for each path; Starlette runs them on threads, because PostgreSQL is waited for."""
+    """One method per path. Starlette runs the methods on threads, because they wait for PostgreSQL."""
 
     def __init__(self, reader: CatalogReader) -> None:
         self._reading = reader.reading
 
     def routes(self) -> list[Route]:
-        """The paths below the catalog's."""
+        """Return the routes below the catalog's path."""
         paths = {
             "/search": self._search,
             "/datasets/{dataset:path}": self._dataset,

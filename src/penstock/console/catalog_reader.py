@@ -1,4 +1,4 @@
-"""The catalog as the console sees it: read, never written."""
+"""Read-only access to the catalog for the console."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ANSWER_MS = 10_000
 
 
 class CatalogReader:
-    """Transactions that can only read, and end when an answer takes too long.
+    """Read-only transactions with a time limit for each answer.
 
-    It connects when it is first asked, so that the console starts though PostgreSQL is away; whoever asks meanwhile
-    gets DatabaseUnavailable.
+    The first request connects, so the console starts even if PostgreSQL is unreachable. Requests raise
+    DatabaseUnavailable until PostgreSQL answers.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -25,7 +25,7 @@ class CatalogReader:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection for one answer."""
+        """Provide a connection for one answer."""
         if not self._is_open:
             self._database.open()
             self._is_open = True

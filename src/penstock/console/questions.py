@@ -1,4 +1,4 @@
-"""What may be asked of the catalog, with a limit on everything that comes from outside."""
+"""Parameters of catalog requests, with limits on all external input."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Count = Annotated[int, Field(ge=1, le=1000)]
 
 
 class Question(BaseModel):
-    """The parameters of a request; one that is not known is a mistake."""
+    """Parameters of a request. Unknown parameters are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SearchQuestion(Question):
-    """Which datasets have these words."""
+    """Search for datasets by words."""
 
     q: Words
     limit: Count = 20
 
 
 class DatasetQuestion(Question):
-    """What is known of a dataset, given by URN or name."""
+    """Request for a dataset, given by URN or name."""
 
     dataset: DatasetName
     versions: Annotated[int, Field(ge=1, le=100)] = 20
@@ -39,20 +39,20 @@ class DatasetQuestion(Question):
 
 
 class OwnersQuestion(Question):
-    """Who owns a dataset, and did before."""
+    """Request for the current and former owners of a dataset."""
 
     dataset: DatasetName
 
 
 class LineageQuestion(Question):
-    """What a dataset comes from, and where it goes."""
+    """Request for the sources and destinations of a dataset."""
 
     dataset: DatasetName
     depth: Annotated[int, Field(ge=1, le=20)] = 3
 
 
 class LoadsQuestion(Question):
-    """When a dataset, or each of them, was loaded, and which load is late."""
+    """Request for the loads of one or all datasets. `late` selects late or shrunken loads."""
 
     dataset: DatasetName | None = None
     late: bool = False
@@ -64,7 +64,7 @@ Asked = TypeVar("Asked", bound=Question)
 
 
 def question(model: type[Asked], request: Request) -> Asked:
-    """The request's parameters, in its path and behind it; UsageError with all that is wrong with them."""
+    """Parse the parameters in a request's path and query string. A UsageError lists all invalid parameters."""
     try:
         return model.model_validate({**request.query_params, **request.path_params})
     except ValidationError as error:

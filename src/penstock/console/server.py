@@ -1,4 +1,4 @@
-"""Running the console."""
+"""HTTP server of the console."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LAST_ANSWERS_SECONDS = 5
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT; then finish the answers underway, and return."""
+    """Serve until SIGTERM or SIGINT, then finish the responses in progress and return."""
     survive_signals()
     config = uvicorn.Config(
         make_app(settings),
-        http="h11",  # the one that limits how long a request's head may be
+        http="h11",  # the only implementation that limits the size of a request's head
         h11_max_incomplete_event_size=_MOST_HEAD_BYTES,
         limit_concurrency=_MOST_REQUESTS,
         timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,

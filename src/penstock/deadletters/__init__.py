@@ -1,1 +1,1 @@
-"""Dead letters: what was refused and kept, found again, and replayed after a fix."""
+"""Dead letters: find rejected records, and replay them after a fix."""

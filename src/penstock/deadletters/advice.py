@@ -1,4 +1,4 @@
-"""What to do about a dead letter, by its error's code."""
+"""Advice for dead letters, by error code."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ _OTHERWISE = "mend what the message tells, then replay"
 
 
 def advice(code: str) -> str:
-    """A line for who looks at a letter."""
+    """Return one line of advice for the reader of a letter."""
     return _ADVICE.get(code, _OTHERWISE)

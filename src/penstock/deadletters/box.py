@@ -1,4 +1,4 @@
-"""Where dead letters are, and reading them."""
+"""Dead-letter topics and their letters."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SUFFIXES = (".dead", ".dlq", "-dlq")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which letters are meant; what is None or empty does not matter.
+    """Selection of letters. Criteria that are None match every letter.
 
-    `place` is that of the letter, or the origin of the record. `code` also means the codes below it: `record` means
-    `record.invalid` too.
+    `place` is the position of the letter or of the original record. `code` includes all codes below: `record` also
+    selects `record.invalid`.
     """
 
     place: Origin | None = None
@@ -32,7 +32,7 @@ class Wanted:
     since: datetime | None = None
 
     def matches(self, letter: DeadLetter) -> bool:
-        """Whether a letter is meant."""
+        """Return whether a letter is selected."""
         return (
             self.place in {None, letter.place, letter.origin}
             and self.pipeline in {None, letter.pipeline}
@@ -43,7 +43,7 @@ class Wanted:
 
 
 def find_topics(settings: Settings, named: Collection[str] = ()) -> list[str]:
-    """The dead-letter topics: those named, else all whose name ends so, and the collector's."""
+    """Return the named topics, or else the collector's dead-letter topic and all topics with a dead-letter suffix."""
     with Admin(settings) as admin:
         cluster = read_cluster(admin)
     if named:
@@ -55,14 +55,14 @@ def find_topics(settings: Settings, named: Collection[str] = ()) -> list[str]:
 
 
 def find_letters(settings: Settings, topics: Collection[str], wanted: Wanted) -> Span:
-    """What the topics hold now, as far as the letters meant can be in it."""
+    """Return the current range of the topics that can contain selected letters."""
     if wanted.place and wanted.place.topic in topics:
         topics = [wanted.place.topic]
     return find_span(settings, topics, wanted.since or "earliest")
 
 
 def read_letters(settings: Settings, span: Span, wanted: Wanted) -> Iterator[DeadLetter]:
-    """The letters meant, in order within each partition; records without the headers of a letter are passed over."""
+    """Yield the selected letters, in order within each partition. Records without a letter's headers are skipped."""
     for record in read_span(settings, span):
         letter = as_letter(record)
         if letter is not None and wanted.matches(letter):
@@ -70,7 +70,7 @@ def read_letters(settings: Settings, span: Span, wanted: Wanted) -> Iterator[Dea
 
 
 def find_one(settings: Settings, topics: Collection[str], wanted: Wanted) -> DeadLetter:
-    """The first letter meant; LetterNotFound where there is none."""
+    """Return the first selected letter. Raise LetterNotFound if none exists."""
     for letter in read_letters(settings, find_letters(settings, topics, wanted), wanted):
         return letter
     raise LetterNotFound(

@@ -1,4 +1,4 @@
-"""How many dead letters and records there are, of which pipeline, for which reason, from when to when."""
+"""Counts of dead letters and records by pipeline and reason, with the first and last time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.deadletters.letter import DeadLetter
 
 @dataclass
 class Group:
-    """Letters that have the same pipeline, code and topic of origin; several letters may be of one record."""
+    """Letters with an equal pipeline, code and topic of origin. Several letters may belong to one record."""
 
     letters: str
     pipeline: str
@@ -23,10 +23,10 @@ class Group:
     first: str = ""
     last: str = ""
     seen: set[int] = field(default_factory=set, repr=False)
-    """Hashes of the records, which take less memory."""
+    """Hashes of the records: hashes need less memory."""
 
     def take(self, letter: DeadLetter, *, replayed: bool) -> None:
-        """Count one more."""
+        """Add one letter."""
         self.count += 1
         self.seen.add(hash(letter.record))
         self.records = len(self.seen)
@@ -38,7 +38,7 @@ class Group:
 def count_letters(
     letters: Iterable[DeadLetter], is_replayed: Callable[[DeadLetter], bool], newest: int
 ) -> tuple[list[Group], list[DeadLetter]]:
-    """The groups, the largest first, and the newest letters, the newest first."""
+    """Return the groups, largest first, and the newest letters, newest first."""
     groups: dict[tuple[str, ...], Group] = {}
     latest: list[tuple[str, int, DeadLetter]] = []
     for number, letter in enumerate(letters):

@@ -1,4 +1,4 @@
-"""One dead letter: a record that was refused, as it was, and why, when and by whom."""
+"""Dead letter: a rejected record in its original form, with the reason, the time and the pipeline."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ABOUT_CLIENT = "penstock.client"
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A refused record; `place` is where the letter stands, `origin` where the record stood.
+    """Rejected record. `place` is the position of the letter, `origin` the position of the original record.
 
-    A record that never was in its topic, as one that the collector rejected, has -1 as partition and offset.
+    A record that never reached its topic, such as one rejected by the collector, has partition and offset -1.
     """
 
     place: Origin
@@ -31,18 +31,18 @@ class DeadLetter:
 
     @property
     def record(self) -> Origin:
-        """The record behind the letter; every sink of a pipeline, and a repeated batch, keep a letter of their own."""
+        """Rejected record. Every sink of a pipeline, and every repeated batch, stores its own letter of a record."""
         return self.origin if self.origin.partition >= 0 else self.place
 
     @property
     def own_headers(self) -> Headers:
-        """The headers without those that tell of the refusal; of several origins the last one does."""
+        """Headers of the original record. Rejection headers are removed, including the last of several origins."""
         told = max((at for at, (name, _) in enumerate(self.headers) if name == ORIGIN), default=-1)
         return tuple(pair for at, pair in enumerate(self.headers) if at != told and not _tells_of_refusal(pair[0]))
 
     @property
     def time(self) -> datetime | None:
-        """When it was refused, if its writer told that in ISO 8601."""
+        """Time of the rejection, or None if the header is not ISO 8601."""
         try:
             return datetime.fromisoformat(self.failed_at).astimezone()
         except ValueError:
@@ -50,7 +50,7 @@ class DeadLetter:
 
 
 def as_letter(record: ConsumerRecord) -> DeadLetter | None:
-    """The letter that a record is; None for one without an error's code, which is somebody else's."""
+    """Return the letter in a record, or None for a foreign record, which has no error code."""
     told = {name: (value or b"").decode("utf-8", "replace") for name, value in record.headers}
     if ERROR_CODE not in told:
         return None
@@ -68,7 +68,7 @@ def as_letter(record: ConsumerRecord) -> DeadLetter | None:
 
 
 def parse_place(text: str) -> Origin | None:
-    """`<topic>/<partition>/<offset>`, or None for anything else."""
+    """Parse `<topic>/<partition>/<offset>`. Return None for any other text."""
     topic, _, rest = text.partition("/")
     partition, _, offset = rest.partition("/")
     try:
@@ -78,7 +78,7 @@ def parse_place(text: str) -> Origin | None:
 
 
 def place_given(text: str) -> Origin:
-    """The same, where a person has to have given one."""
+    """Parse a position entered by a person. Raise UsageError for any other text."""
     place = parse_place(text)
     if place is None:
         hint = "copy it from `penstock deadletters list`: events.dead/0/17"

@@ -1,6 +1,7 @@
-"""Letters as JSON lines, to be repaired with any tool and replayed from the file.
+"""Letters as JSON lines, for repair with any tool and replay from the file.
 
-Bytes that are UTF-8 are text, others `{"base64": …}`. A repaired value may also be plain JSON, not only JSON in a text.
+UTF-8 bytes are written as text, other bytes as `{"base64": …}`. A repaired value may also be plain JSON instead of JSON
+inside a text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _MAX_LINE = 64 * 1024 * 1024
 
 
 def letter_json(letter: DeadLetter) -> dict[str, object]:
-    """All of a letter."""
+    """Return all fields of a letter."""
     return {
         "letter": str(letter.place),
         "origin": str(letter.origin),
@@ -34,7 +35,7 @@ def letter_json(letter: DeadLetter) -> dict[str, object]:
 
 
 def read_file(file: Path) -> Iterator[DeadLetter]:
-    """The letters of a file; ConfigError has the line that is none."""
+    """Yield the letters of a file. A ConfigError names an invalid line."""
     try:
         with file.open("rb") as lines:
             for number, line in enumerate(iter(lambda: lines.readline(_MAX_LINE), b""), 1):

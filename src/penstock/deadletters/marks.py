@@ -1,4 +1,4 @@
-"""Which records were replayed: a mark for each on a compacted topic, written in one transaction with the replay."""
+"""Marks of replayed records: one per record, on a compacted topic, written in the transaction of the replay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SETTINGS = {"cleanup.policy": "compact"}
 
 @dataclass(frozen=True)
 class Mark:
-    """The last replay of a letter: where to, when, and which one it was."""
+    """Last replay of a record: target topic, time, and number of replays so far."""
 
     to: str
     at: str
@@ -32,33 +32,33 @@ class Mark:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks of all records; a topic that was made anew has another id, so its records have no marks yet."""
+    """Marks of all records. A recreated topic has a new id, so its records start without marks."""
 
     ids: Mapping[TopicName, str]
     found: Mapping[str, Mark]
 
     def of(self, letter: DeadLetter) -> Mark | None:
-        """The last replay of a letter's record, or None before the first."""
+        """Return the last replay of a letter's record, or None if never replayed."""
         return self.found.get(self.key(letter))
 
     def key(self, letter: DeadLetter) -> str:
-        """What the mark of a letter is found by: letters of one record share it."""
+        """Return the key of a letter's mark. All letters of one record share the mark."""
         return f"{letter.record}@{self.ids.get(letter.record.topic, '')}"
 
     def next(self, letter: DeadLetter, to: str, now: str) -> Outgoing:
-        """The record that marks a letter as replayed once more."""
+        """Return the record that marks a letter as replayed once more."""
         before = self.of(letter)
         data = {"to": to, "at": now, "times": before.times + 1 if before else 1}
         return Outgoing(TOPIC, self.key(letter).encode(), json.dumps(data).encode(), [])
 
 
 def prepare_marks(settings: Settings) -> None:
-    """Make the topic of the marks unless it is there."""
+    """Create the topic of the marks if it does not exist."""
     ensure_topic(settings, TOPIC, partitions=1, config=_SETTINGS)
 
 
 def read_marks(settings: Settings) -> Marks:
-    """All marks that are there now."""
+    """Return all current marks."""
     with Admin(settings) as admin:
         topics = [topic for topic in read_cluster(admin).topics if not is_internal(topic)]
         ids = topic_ids(admin, topics)

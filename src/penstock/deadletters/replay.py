@@ -1,8 +1,8 @@
-"""Sending letters back to where they came from, each once unless it is wanted again.
+"""Replay of letters to their original topics, once each unless requested again.
 
-A letter and its mark are sent in one transaction, so that after a crash either both are there or neither. Every replay
-has the same name for Kafka: one that begins takes the right to send from any before it, and only then looks which
-letters are marked. So two replays at the same time cannot send a letter twice either.
+A letter and its mark are sent in one transaction, so that a crash leaves both or neither. All replays share one
+transactional id: a new replay fences every earlier one, and only then reads the marks. Two concurrent replays cannot
+send a letter twice either.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _BYTES_AT_ONCE = 16 * 1024 * 1024
 _RECORD_BYTES, _HEADER_BYTES = 128, 12
 
 Letters = Callable[[], Iterator[DeadLetter]]
-"""The letters meant, read anew by each call."""
+"""Returns the selected letters. Every call reads them again."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is wanted: the letters, the topic that they go to (else each its own), and whether once more.
+    """Request for a replay: the letters, the target topic (default: each letter's own), and whether to repeat replays.
 
-    `targets` says which topics of their own letters may go to. `key_field` names the field of a JSON value that is the
-    key of a letter without one.
+    `targets` decides which letters may return to their own topics. `key_field` names the field of a JSON value that
+    becomes the key of a letter without a key.
     """
 
     letters: Letters
@@ -53,21 +53,21 @@ class Order:
     key_field: str | None = None
 
     def allows(self, letter: DeadLetter) -> bool:
-        """Whether a letter may go where it is to go."""
+        """Return whether a letter may be sent to its target."""
         return self.to is not None or self.targets.allow(letter)
 
     def target(self, letter: DeadLetter) -> str:
-        """The topic that a letter goes to."""
+        """Return the target topic of a letter."""
         return self.to or letter.origin.topic
 
 
 @dataclass
 class Tally:
-    """How many letters go, or went, to each topic, and how many were left out.
+    """Numbers of letters per target topic, to be sent or already sent, and of skipped letters.
 
-    `before` counts those whose record was replayed before, `same` those whose record goes with another letter,
-    `refused` those that name a topic which their pipeline is not known to read, and `too_large` those that are larger
-    than their topic allows.
+    `before` counts letters whose record was replayed earlier, `same` letters whose record is sent with another letter.
+    `refused` counts letters for a topic that their pipeline is not known to read, `too_large` letters above the size
+    limit of their topic.
     """
 
     sent: Counter[str] = field(default_factory=Counter)
@@ -79,12 +79,12 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """How many in all."""
+        """Total number of sent letters."""
         return self.sent.total()
 
 
 def plan_replay(settings: Settings, order: Order) -> Tally:
-    """What a replay would do now; TopicNotFound names a target that is not there."""
+    """Return the result of a replay without sending. Raise TopicNotFound if a target does not exist."""
     tally, marks = Tally(), read_marks(settings)
     for letter in order.letters():
         _count(tally, letter, order, marks)
@@ -96,9 +96,10 @@ def plan_replay(settings: Settings, order: Order) -> Tally:
 
 
 def replay(settings: Settings, order: Order, on_progress: Callable[[int], None]) -> Tally:
-    """Send the letters, some hundred in a transaction; what was committed before an error is sent and marked.
+    """Send the letters in transactions of up to 500. Letters committed before an error are sent and marked.
 
-    Letters that may be too large for their topic come last and alone, so that they hold up no others.
+    Letters that may exceed the size limit of their topic are sent last and one by one, so that no other letter is
+    delayed.
     """
     prepare_marks(settings)
     tally, large = Tally(), set[Origin]()
@@ -124,7 +125,7 @@ def replay(settings: Settings, order: Order, on_progress: Callable[[int], None])
 
 
 def _send_large(sender: _Sender, letter: DeadLetter, order: Order, tally: Tally) -> None:
-    """Send a letter that its topic takes only if it is small enough once compressed."""
+    """Send a letter that fits its topic only if compression makes it small enough."""
     if sender.marks.of(letter) is not None and not order.again:
         tally.sent[order.target(letter)] -= 1
         tally.before += 1
@@ -155,7 +156,7 @@ class _Sender:
                 self._producer.send(self.marks.next(letter, order.target(letter), now))
 
     def reopen(self) -> None:
-        """Begin again: a replay that began meanwhile loses the right to send, and what it sent is marked."""
+        """Reconnect and read the marks again. A replay started in between is fenced, and its letters have marks."""
         self._producer.close()
         self._producer = TransactionalProducer(self._settings, _NAME)
         self.marks = read_marks(self._settings)
@@ -166,20 +167,20 @@ class _Sender:
 
 
 def _size(letter: DeadLetter) -> int:
-    """How many bytes a letter's record has before it is compressed, at most."""
+    """Return the maximum size of a letter's record in bytes, before compression."""
     headers = sum(len(name) + len(value or b"") + _HEADER_BYTES for name, value in letter.headers)
     return len(letter.key or b"") + len(letter.value or b"") + headers + _RECORD_BYTES
 
 
 def replayed(letter: DeadLetter, order: Order) -> Outgoing:
-    """The record as it was before it was refused, with the place of its letter in a header."""
+    """Return the original record, with the position of its letter in a header."""
     kept = [(name, value) for name, value in letter.own_headers if name != REPLAYED_FROM]
     key = _key(letter.value, order.key_field) if letter.key is None else letter.key
     return Outgoing(order.target(letter), key, letter.value, [*kept, (REPLAYED_FROM, str(letter.place).encode())])
 
 
 def _key(value: bytes | None, field: str | None) -> bytes | None:
-    """The field's text, where the value is a JSON object that has it."""
+    """Return the text of a field, if the value is a JSON object with the field."""
     try:
         data = json.loads(value) if value and field else None
     except (ValueError, RecursionError):
@@ -189,7 +190,7 @@ def _key(value: bytes | None, field: str | None) -> bytes | None:
 
 
 def _count(tally: Tally, letter: DeadLetter, order: Order, marks: Marks) -> bool:
-    """Whether a letter is to be sent."""
+    """Count a letter. Return whether to send the letter."""
     if not order.allows(letter):
         tally.refused[order.target(letter)] += 1
         return False

@@ -1,6 +1,6 @@
-"""Which topics a replay may send to: those that the letter's pipeline reads.
+"""Topics allowed as targets of a replay: topics read by the letter's pipeline.
 
-A letter says itself where it was meant for, and whoever may write to a dead-letter topic may write anything there.
+The letter itself names its target, and anyone with write access to a dead-letter topic can name any topic.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _COLLECTOR = "collector"
 
 @dataclass(frozen=True)
 class Targets:
-    """The topics that pipelines are known to read, by pipeline, and those that a person named."""
+    """Topics that pipelines are known to read, by pipeline, and topics named by a person."""
 
     known: Mapping[str, Collection[str]] = field(default_factory=dict)
     named: Collection[str] = ()
     any_topic: bool = False
 
     def allow(self, letter: DeadLetter) -> bool:
-        """Whether a letter may go to the topic that it says it was meant for."""
+        """Return whether a letter may be sent to its original topic."""
         topic = letter.origin.topic
         return (
             self.any_topic
@@ -41,7 +41,7 @@ class Targets:
 
 
 def find_targets(settings: Settings, *, named: Collection[str] = (), any_topic: bool = False) -> Targets:
-    """What heartbeats and the collector's settings say about who reads what."""
+    """Return the topics read by each pipeline, according to heartbeats and the collector's settings."""
     collector = settings.collector.get("topics", {})
     known = _known_by_heartbeats(settings)
     known[_COLLECTOR] = {*known.get(_COLLECTOR, ()), *(collector if isinstance(collector, Mapping) else ())}
@@ -60,7 +60,7 @@ def _known_by_heartbeats(settings: Settings) -> dict[str, set[str]]:
 
 
 def _read_by(heartbeat: Any) -> tuple[str, Collection[str]]:  # noqa: ANN401 - whatever is in the topic
-    """The pipeline of a heartbeat, and the topics in which it has a position."""
+    """Return the pipeline of a heartbeat, and the topics with a position."""
     try:
         data = json.loads(heartbeat or b"{}")
     except (ValueError, RecursionError):

@@ -1,1 +1,1 @@
-"""What flows through Penstock, as plain types: nothing here imports Kafka, Spark or HTTP."""
+"""Event and record types of Penstock. The package imports neither Kafka nor Spark nor HTTP."""

@@ -1,6 +1,6 @@
-"""What stands in the headers of a record that was refused, beside its own.
+"""Headers of a rejected record, in addition to the record's own.
 
-A record that Spark wrote has a `penstock.origin` of its own, which is kept; the refusal's comes after it.
+A record written by Spark has its own `penstock.origin` header. This header is kept; the rejection's header follows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FAILED_AT = "penstock.failed_at"
 ORIGIN = "penstock.origin"
 
 OF_A_REFUSAL = frozenset({ERROR_CODE, ERROR_MESSAGE, PIPELINE, FAILED_AT})
-"""What only a refusal leaves; that of an earlier one gives way to the next."""
+"""Headers written only by a rejection. A new rejection replaces the headers of an earlier one."""
 
 MAX_HEADER = 1000
 
@@ -24,7 +24,7 @@ MAX_HEADER = 1000
 def dead_letter_headers(
     theirs: Headers, *, code: str, message: str, pipeline: str, failed_at: datetime, origin: str
 ) -> list[tuple[str, str | bytes | None]]:
-    """A record's own headers, and ours in place of those that an earlier refusal left."""
+    """Return a record's own headers and the rejection's. Headers of an earlier rejection are replaced."""
     told = {
         ERROR_CODE: code,
         ERROR_MESSAGE: message,
@@ -37,11 +37,11 @@ def dead_letter_headers(
 
 
 def header_text(text: str) -> bytes:
-    """Text as a header holds it: UTF-8, and not much of it, cut between two characters."""
+    """Encode text for a header: UTF-8, truncated to 1000 bytes between two characters."""
     data = text.encode("utf-8", "replace")
     return data if len(data) <= MAX_HEADER else data[:MAX_HEADER].decode("utf-8", "ignore").encode()
 
 
 def told_time(moment: datetime) -> str:
-    """ISO 8601 in UTC, to the millisecond."""
+    """Format a timestamp as ISO 8601 in UTC, with milliseconds."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""An event with its type and where it came from, as filters, transformers and actions get it."""
+"""Event with its type and origin, as passed to filters, transformers and actions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from penstock.events.record import ConsumerRecord
 
 
 class EventEnvelope:
-    """`event_type`, `event`, and `meta`, whose `kafka` has topic, partition, offset, key, headers and timestamp.
+    """`event_type`, `event` and `meta`. `meta["kafka"]` has topic, partition, offset, key, headers and timestamp.
 
-    `record` is the message as it was read, with the bytes of its key and value; None for an event from a file.
+    `record` is the original message, with the bytes of its key and value; None for an event from a file.
     """
 
     __slots__ = ("_meta", "event", "event_type", "record")
@@ -29,7 +29,7 @@ class EventEnvelope:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Where the event came from; made when it is first asked for, since most events are never asked."""
+        """Origin of the event, created on first access because most events never need it."""
         if self._meta is None:
             self._meta = {} if self.record is None else {"kafka": kafka_meta(self.record)}
         return self._meta
@@ -39,18 +39,18 @@ class EventEnvelope:
         self._meta = meta
 
     def as_json(self) -> str:
-        """The envelope on one line, as DataHub Actions writes it."""
+        """Return the envelope on one line, in the format of DataHub Actions."""
         event_type, meta = (msgspec.json.encode(as_plain(part)).decode() for part in (self.event_type, self.meta))
         return f'{{ "event_type": {event_type}, "event": {self.event.as_json()}, "meta": {meta} }}'
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EventEnvelope:
-        """An envelope from such a line; keys beside the three are left out."""
+        """Parse a line written by `as_json`. Additional keys are ignored."""
         line = msgspec.json.decode(text, type=_Line)
         return cls(line.event_type, event_class(line.event_type)(line.event), line.meta or {})
 
     def __repr__(self) -> str:
-        """The envelope as Python shows it."""
+        """Show the envelope in Python notation."""
         return f"EventEnvelope({self.event_type!r}, {self.event!r}, {self.meta!r})"
 
 
@@ -61,7 +61,7 @@ class _Line(msgspec.Struct):
 
 
 def kafka_meta(record: ConsumerRecord) -> dict[str, Any]:
-    """A message's place, key, headers and time, as JSON can hold them."""
+    """Return the position, key, headers and timestamp of a message as JSON-compatible values."""
     return {
         "topic": record.topic,
         "partition": record.partition,

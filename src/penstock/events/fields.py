@@ -1,4 +1,4 @@
-"""A decoded record whose keys can be read as attributes, without copying it."""
+"""Decoded record with its keys as attributes, without a copy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import msgspec
 
 
 class Fields(Mapping[str, Any]):
-    """A view of a dict: `fields.auditStamp.actor`, `fields["auditStamp"]`, `fields.get("auditStamp")`.
+    """View of a dict: `fields.auditStamp.actor`, `fields["auditStamp"]`, `fields.get("auditStamp")`.
 
-    Records inside are views too. A key that the event type knows and this record lacks is None as an attribute.
+    Nested records are views too. A missing key that the event type declares is None as an attribute.
     """
 
     __slots__ = ("data",)
@@ -22,7 +22,7 @@ class Fields(Mapping[str, Any]):
         self.data = data
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what a record holds
-        """The value under a key of this name."""
+        """Return the value under a key of this name."""
         if name.startswith("__"):
             raise AttributeError(name)
         try:
@@ -33,42 +33,42 @@ class Fields(Mapping[str, Any]):
             raise AttributeError(f"{type(self).__name__} has no field {name}") from None
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - as above
-        """The value under a key."""
+        """Return the value under a key."""
         return _viewed(self.data[key])
 
     def __iter__(self) -> Iterator[str]:
-        """The keys that are there."""
+        """Iterate over the keys."""
         return iter(self.data)
 
     def __len__(self) -> int:
-        """How many keys are there."""
+        """Return the number of keys."""
         return len(self.data)
 
     def __repr__(self) -> str:
-        """The record as Python shows it."""
+        """Show the record in Python notation."""
         return f"{type(self).__name__}({self.data!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are made of the data."""
+        """Copy and pickle only the data."""
         return type(self), (self.data,)
 
     def to_obj(self, *, tuples: bool = False) -> dict[str, Any]:  # noqa: ARG002 - DataHub's signature
-        """The plain record, with bytes as text."""
+        """Return the plain record, with bytes as text."""
         plain: dict[str, Any] = as_plain(self.data)
         return plain
 
     def as_json(self) -> str:
-        """The record as JSON, with bytes as text."""
+        """Return the record as JSON, with bytes as text."""
         return msgspec.json.encode(as_plain(self.data)).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """A record from JSON."""
+        """Parse a record from JSON."""
         return cls(msgspec.json.decode(text, type=dict[str, Any]))
 
 
 def as_plain(value: Any) -> Any:  # noqa: ANN401 - values of any type are walked
-    """The value with bytes as text, which is what JSON inside of Avro is; bytes that are no UTF-8 are escaped."""
+    """Return the value with bytes, such as JSON embedded in Avro, as text. Bytes that are not UTF-8 are escaped."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, dict):

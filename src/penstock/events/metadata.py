@@ -1,4 +1,4 @@
-"""The events that a metadata platform sends: changes of aspects, of entities, and of relationships between them."""
+"""Events of a metadata platform: changes of aspects, entities, and relationships between entities."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ ENTITY_CHANGE = "EntityChangeEvent_v1"
 RELATIONSHIP_CHANGE = "RelationshipChangeEvent_v1"
 
 PLATFORM_EVENTS = {"entityChangeEvent": ENTITY_CHANGE, "relationshipChangeEvent": RELATIONSHIP_CHANGE}
-"""The names that PlatformEvents carry on the wire, and the types they stand for."""
+"""Names of PlatformEvents in messages, and the event types they represent."""
 
 _PARAMETERS = "__parameters_json"
 
 
 class Event(Fields):
-    """Any event: a generic one has the keys of its record."""
+    """Any event. A generic event has the keys of its record."""
 
     __slots__ = ()
 
 
 class MetadataChangeLogEvent(Event):
-    """An aspect of an entity changed; `aspect.value` is JSON in bytes."""
+    """Change of an entity's aspect. `aspect.value` is JSON in bytes."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class MetadataChangeLogEvent(Event):
 
 
 class EntityChangeEvent(Event):
-    """An entity got or lost something: a category and an operation, with parameters of their own."""
+    """Change of an entity: a category and an operation, with parameters that depend on both."""
 
     __slots__ = ()
 
@@ -46,18 +46,18 @@ class EntityChangeEvent(Event):
 
     @property
     def safe_parameters(self) -> dict[str, Any]:
-        """The parameters as a plain dict, which is empty where the event has none."""
+        """Parameters as a plain dict, empty if the event has none."""
         found = self.data.get("parameters") or self.data.get(_PARAMETERS)
         return found if isinstance(found, dict) else {}
 
     @property
     def _inner_dict(self) -> dict[str, Any]:
-        """Where classes written for DataHub look for the parameters."""
+        """Dict in which classes written for DataHub look up the parameters."""
         return {**self.data, _PARAMETERS: self.safe_parameters}
 
 
 class RelationshipChangeEvent(Event):
-    """A relationship between two entities was made, changed or removed."""
+    """Creation, change or removal of a relationship between two entities."""
 
     __slots__ = ()
 
@@ -77,5 +77,5 @@ _CLASSES: dict[str, type[Event]] = {
 
 
 def event_class(event_type: str) -> type[Event]:
-    """The class for events of a type; generic for those that have none of their own."""
+    """Return the class for events of a type; `Event` for types without a class."""
     return _CLASSES.get(event_type, Event)

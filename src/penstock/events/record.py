@@ -1,4 +1,4 @@
-"""One record of a topic, as consumers see it, and the ids that name its place."""
+"""Record of a topic as seen by consumers, and the types of its position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 class Origin(NamedTuple):
-    """Where a record stands: written `<topic>/<partition>/<offset>` in headers and messages."""
+    """Position of a record, written as `<topic>/<partition>/<offset>` in headers and messages."""
 
     topic: TopicName
     partition: Partition
@@ -31,14 +31,14 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the broker confirmed of a record that was sent: its place and its time (milliseconds)."""
+    """Broker's confirmation of a sent record: its position and its timestamp in milliseconds."""
 
     origin: Origin
     timestamp: int | None
 
 
 class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
-    """A record as it was read; a Struct because making one costs a third of what a dataclass does.
+    """Record that was read. A Struct, because creating one costs a third of creating a dataclass.
 
     The value of a tombstone is None, so test `record.value is None`: zeros and empty records are false too.
     """
@@ -54,10 +54,10 @@ class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def origin(self) -> Origin:
-        """Where the record stands."""
+        """Position of the record."""
         return Origin(self.topic, self.partition, self.offset)
 
     @property
     def time(self) -> datetime | None:
-        """The timestamp, which is in milliseconds, as a moment in UTC."""
+        """Timestamp as a datetime in UTC. `timestamp` itself is in milliseconds."""
         return None if self.timestamp is None else datetime.fromtimestamp(self.timestamp / 1000, UTC)

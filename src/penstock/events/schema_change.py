@@ -1,4 +1,4 @@
-"""What columns a captured table has, as an event that the catalog reads."""
+"""Schema of a captured table, as an event for the catalog."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 SCHEMA_EVENTS: Final = "MetadataChangeEvent"
-"""The topic of such events unless another one is chosen: the one that WhereHows' jobs read."""
+"""Default topic of schema events, which WhereHows' jobs read."""
 
 _ACTOR: Final = "urn:li:corpuser:penstock"
 _PLATFORMS: Mapping[str, str] = {"postgresql": "postgres"}
@@ -16,7 +16,7 @@ _PLATFORMS: Mapping[str, str] = {"postgresql": "postgres"}
 
 @dataclass(frozen=True)
 class TableField:
-    """A column: its name, its type in the database, and whether it may be null."""
+    """Column: name, type in the database, and whether null is allowed."""
 
     path: str
     type: str
@@ -25,7 +25,7 @@ class TableField:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """The columns of a table; `table` is `<capture>.<schema>.<table>`, and `connector` the kind of database."""
+    """Columns of a table. `table` is `<capture>.<schema>.<table>`, `connector` the kind of database."""
 
     connector: str
     table: str
@@ -33,12 +33,12 @@ class TableSchema:
 
     @property
     def urn(self) -> str:
-        """The URN of the table as a dataset."""
+        """URN of the table as a dataset."""
         platform = _PLATFORMS.get(self.connector, self.connector)
         return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{self.table},PROD)"
 
     def altered_from(self, before: TableSchema) -> list[str]:
-        """The columns that were added or have another type: rows of before may hold values that nobody sent."""
+        """Return the columns added or changed in type. Older rows may hold values that the database never sent."""
         known = {each.path: each.type for each in before.fields}
         return [
             f"{each.path} was added"
@@ -49,7 +49,7 @@ class TableSchema:
         ]
 
     def event(self, at: int) -> dict[str, Any]:
-        """The event that says it, at a time in milliseconds."""
+        """Return the schema event for a timestamp in milliseconds."""
         columns = [{"fieldPath": each.path, "type": each.type, "nullable": each.nullable} for each in self.fields]
         return {
             "auditHeader": {"time": at},
@@ -60,6 +60,6 @@ class TableSchema:
 
 
 def schema_event_avro() -> str:
-    """The Avro schema of the event."""
+    """Return the Avro schema of the event."""
     name = f"{SCHEMA_EVENTS}.avsc"
     return files("penstock.events").joinpath("schemas", name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What anything that runs tells of itself."""
+"""Status fields shared by pipelines and queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.events.dead_letter import told_time
 
 @dataclass(frozen=True)
 class LastError:
-    """What went wrong last, whether or not it has passed since."""
+    """Most recent error, whether resolved or not."""
 
     at: datetime
     code: str
@@ -23,14 +23,14 @@ class LastError:
 
     @classmethod
     def of(cls, error: PenstockError, at: datetime) -> LastError:
-        """An error as it is told."""
+        """Return the status entry of an error."""
         return cls(at, error.code, error.message, error.hint)
 
     def as_data(self) -> dict[str, str]:
-        """As plain data, which JSON can hold."""
+        """Return plain data that can be encoded as JSON."""
         return {"at": told_time(self.at), "code": self.code, "message": self.message, "hint": self.hint}
 
 
 def told_place(now: datetime) -> dict[str, Any]:
-    """Which process tells, and when."""
+    """Return the reporting process and the time of the report."""
     return {"at": told_time(now), "host": socket.gethostname(), "pid": os.getpid()}
