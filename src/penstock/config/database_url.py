@@ -15,13 +15,13 @@ PASSWORD_FILE = "pgpass"  # noqa: S105 - the name of a file
 
 
 def local_database_url(port: int, data: Path, database: str = LOCAL_DATABASE) -> str:
-    """Return the URL of a database of the local stack. Its password is in a file that libpq reads."""
+    """Return the URL of a database of the local stack. libpq reads the password from a file."""
     file = quote(str(data.absolute() / PASSWORD_FILE))
     return f"postgresql://{LOCAL_ROLE}@localhost:{port}/{database}?passfile={file}"
 
 
 def at_database(url: str, database: str) -> str:
-    """Return the URL of another database on the same server."""
+    """Return the URL with a different database name, on the same server."""
     return urlsplit(url)._replace(path=f"/{quote(database, safe='')}").geturl()
 
 

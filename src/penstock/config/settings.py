@@ -67,7 +67,7 @@ class Ports(BaseModel):
 
 
 def _local_database(known: Mapping[str, Any]) -> SecretStr:
-    """Return the URL of the local stack's database. `known` has the valid fields that precede this field."""
+    """Return the URL of the local stack's database. `known` has the preceding fields, if valid."""
     ports, data = known.get("ports", Ports()), known.get("data", Path(".penstock"))
     return SecretStr(local_database_url(ports.postgres, data))
 
@@ -124,7 +124,7 @@ class LoadedSettings(NamedTuple):
 
 
 class _Layered(NamedTuple):
-    """A value before merging: its key path, its source, and the value."""
+    """A value before merging: key path, source and value."""
 
     path: KeyPath
     source: str
@@ -136,7 +136,7 @@ def load_settings(
     env: Mapping[str, str] = os.environ,
     options: Mapping[str, Value] | None = None,
 ) -> LoadedSettings:
-    """Merge file, environment and options. Raise a ConfigError that lists every problem with its position."""
+    """Merge file, environment and options. Raise a ConfigError with every problem and its position."""
     yaml_file = _read_file(file, env)
     layers = [*_from_file(yaml_file), *_from_env(env), *_from_options(options or {})]
     merged: dict[str, Value] = {}

@@ -18,7 +18,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def validate(model: type[Model], file: YamlFile) -> Model:
-    """Return the file as a model. Raise a ConfigError that lists every problem with its line."""
+    """Return the file as a model. Raise a ConfigError with every problem and its line."""
     try:
         return model.model_validate(file.content)
     except ValidationError as error:

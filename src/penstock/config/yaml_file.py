@@ -52,7 +52,7 @@ class YamlFile:
 
 
 def read_yaml(path: Path, env: Mapping[str, str]) -> YamlFile:
-    """Read a file and substitute its variables. Raise a ConfigError that lists every problem."""
+    """Read a file and substitute its variables. Raise a ConfigError with every problem."""
     file = read_to_check(path, env)
     if file.problems:
         raise ConfigError(list(file.problems))
@@ -137,7 +137,7 @@ def _lines(node: yaml.Node, key_path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
 
 
 class _Missing(NamedTuple):
-    """An unset variable, and the key path of the value that uses it."""
+    """An unset variable, and the key path where the variable is used."""
 
     key_path: KeyPath
     name: str

@@ -33,7 +33,7 @@ class Transient(PenstockError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem in a configuration, and its position."""
+    """A problem in a configuration, and the position of the problem."""
 
     place: str
     message: str
@@ -45,7 +45,7 @@ class Problem:
 
 
 class ConfigError(Terminal):
-    """Settings or a file are invalid; `problems` lists every problem."""
+    """Invalid settings or an invalid file; `problems` lists every problem."""
 
     code = "config.invalid"
     exit_code = 2

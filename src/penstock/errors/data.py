@@ -72,6 +72,6 @@ class RegistryUnavailable(Transient, ConnectionError):
 
 
 class LetterNotFound(Terminal, LookupError):
-    """No dead letter has this position or this origin."""
+    """No dead letter matches the position or the origin."""
 
     code = "dead_letter.not_found"

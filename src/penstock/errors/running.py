@@ -30,7 +30,7 @@ class UnsafeStore(PipelineError):
 
 
 class TakenOver(PipelineError):
-    """Another driver has started to run the same query."""
+    """A second driver has started to run the query."""
 
     code = "pipeline.taken_over"
 
@@ -113,7 +113,7 @@ class LocalError(Terminal):
 
 
 class PortInUse(LocalError):
-    """Another program listens on a port that a server needs."""
+    """The port of a server is used by a different program."""
 
     code = "local.port_in_use"
 
@@ -125,7 +125,7 @@ class DiskFull(LocalError):
 
 
 class DataMismatch(LocalError):
-    """The data directory belongs to another version or other settings, or has foreign files."""
+    """The data directory is from a different version, has different settings, or has foreign files."""
 
     code = "local.data_mismatch"
 

@@ -111,7 +111,7 @@ class ConnectorNotFound(Terminal, LookupError):
 
 
 class ConnectorFailed(Terminal):
-    """A connector or one of its tasks failed; the message has the innermost cause."""
+    """A connector or its task failed; the message has the innermost cause."""
 
     code = "connect.failed"
 

@@ -42,7 +42,7 @@ steps of the event loop: a timer of the loop waits a millisecond at least, time 
 unreachable, or little to do, polling so often would only keep a core busy.
 """
 _IN_DOUBT = {
-    KafkaError._MSG_TIMED_OUT,  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._MSG_TIMED_OUT,  # noqa: SLF001 - librdkafka's own codes start with _
     KafkaError._TRANSPORT,  # noqa: SLF001 - as above
     KafkaError._PURGE_INFLIGHT,  # noqa: SLF001 - as above
     KafkaError.REQUEST_TIMED_OUT,
@@ -116,7 +116,7 @@ class Delivery(msgspec.Struct, eq=False):
 
 
 class Batch:
-    """Records that a caller waits for together: the number not settled, and whether any failed."""
+    """Records awaited together by a caller: the number not settled, and whether any failed."""
 
     __slots__ = ("_done", "_loop", "failed", "missing")
 
@@ -199,7 +199,7 @@ class AcknowledgedProducer:
         return Batch(self._loop)
 
     async def check(self, topics: Iterable[str], timeout: float) -> None:  # noqa: ASYNC109 - librdkafka does the waiting
-        """Raise the error that prevents sending to these topics: BrokerUnavailable, TopicNotFound and the like."""
+        """Check that records can be sent to the topics; raises BrokerUnavailable, TopicNotFound and the like."""
         if self.fatal is not None:
             raise self.fatal
         patience = self._settings.model_copy(update={"timeout": timeout})
@@ -248,7 +248,7 @@ class AcknowledgedProducer:
 
 
 class _Asked:
-    """The handle for use by another thread: only the event loop may poll for reports and errors."""
+    """The handle for use by further threads: only the event loop may poll for reports and errors."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle

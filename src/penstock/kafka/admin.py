@@ -56,7 +56,7 @@ class Admin:
             raise self.explained(self._watch, failure, tried, needs) from failure
 
     def ask(self, request: Request[Key], *given: object, tried: str, needs: Sequence[Right] = ()) -> dict[Key, Any]:
-        """Send a request that is safe to repeat, until a broker answers."""
+        """Send a repeatable request until a broker answers."""
         deadline = time.monotonic() + self.settings.timeout
 
         def answers() -> dict[Key, Any]:
@@ -84,7 +84,7 @@ class Admin:
         return {key: self._wait(answer, deadline) for key, answer in answers.items()}
 
     def metadata(self) -> ClusterMetadata:
-        """Return the brokers and topics that the cluster shows to this user."""
+        """Return the brokers and topics visible to the user."""
         try:
             return read_metadata(self.client, self._watch, self.settings.timeout)
         except KafkaException as failure:

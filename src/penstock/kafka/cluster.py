@@ -37,7 +37,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker, with the numbers of partitions it leads and stores."""
+    """A broker, with the number of partitions led and stored."""
 
     id: BrokerId
     host: str

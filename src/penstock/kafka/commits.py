@@ -1,4 +1,4 @@
-"""Commit policies: how and when processed offsets are committed. `Consumer` lists the guarantee of each."""
+"""Commit policies: how and when processed offsets are committed. `Consumer` lists the guarantees."""
 
 from __future__ import annotations
 

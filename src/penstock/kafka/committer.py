@@ -25,7 +25,7 @@ _EXPELLED = {
     KafkaError.UNKNOWN_MEMBER_ID,
     KafkaError.FENCED_INSTANCE_ID,
     KafkaError.STALE_MEMBER_EPOCH,
-    KafkaError._ASSIGNMENT_LOST,  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._ASSIGNMENT_LOST,  # noqa: SLF001 - librdkafka's own codes start with _
     KafkaError._FATAL,  # noqa: SLF001 - as above
 }
 

@@ -1,4 +1,4 @@
-"""Settings of topics and brokers, each with the source of its value."""
+"""Settings of topics and brokers, with the source of each value."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def alter_topic_settings(admin: Admin, topic: str, changes: Mapping[str, str | N
 
 
 def _await_shown(admin: Admin, topic: str, changes: Mapping[str, str | None]) -> None:
-    """Wait for brokers to see the change: the controller has it, a broker that is asked next learns of it later."""
+    """Wait until the change is visible: the brokers learn of it from the controller with a delay."""
     deadline = time.monotonic() + _SHOWN_SECONDS
     with suppress(NotAuthorized):
         while time.monotonic() < deadline and not _are_shown(topic_settings(admin, topic), changes):

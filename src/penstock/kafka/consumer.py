@@ -28,7 +28,7 @@ _FETCH_SIZE = 1000
 class Consumer(Iterator[ConsumerRecord]):
     """Iterator over the records of one or more topics, or of all topics that match a `^pattern`.
 
-    A value with a schema is decoded by its schema id (and projected to the schema `reader`, if given). A value without
+    A value with a schema is decoded by its schema id (and resolved to the schema `reader`, if given). A value without
     a schema is returned as `legacy` says, a tombstone as None. An invalid record raises RecordUndecodable, after which
     the iteration can continue. Keys are of `key_type`. `timeout` ends the iteration when nothing arrives for so many
     seconds, not counting the time for joining the group.
@@ -111,18 +111,18 @@ class Consumer(Iterator[ConsumerRecord]):
         return _Batches(self._reading, size)
 
     def commit(self, record: ConsumerRecord | None = None) -> None:
-        """Commit a record and those before it in its partition, or all returned records. Wait for the answer."""
+        """Commit the partition up to and including a record, or all returned records. Wait for the answer."""
         if self.group is None:
             raise UsageError("a consumer without a group has nowhere to commit to", hint="name one with group=")
         self._reading.commit(record)
 
     @property
     def assignment(self) -> list[PartitionId]:
-        """Partitions that this consumer reads now."""
+        """Partitions assigned to this consumer now."""
         return self._reading.assignment()
 
     def close(self) -> None:
-        """Commit processed records and leave the group. Ends an iteration that waits on another thread."""
+        """Commit processed records and leave the group. Ends a waiting iteration on another thread."""
         self._reading.close()
 
     def __enter__(self) -> Self:

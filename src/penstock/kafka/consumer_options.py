@@ -29,7 +29,7 @@ _FULL_QUEUE_MS = 5
 """How long librdkafka stops fetching when its queue is full; its default of 1000 starves a fast consumer."""
 
 _HEARTBEAT_MS = 1000
-"""Heartbeats tell members about a rebalance; librdkafka's default of 3000 makes every rebalance last so long."""
+"""Members learn of a rebalance by heartbeat; librdkafka's default of 3000 makes every rebalance take that long."""
 
 _SESSION_MS = 30_000
 """How long a silent member keeps its partitions, and a commit waits for a broker; librdkafka's default is 45,000."""
@@ -52,7 +52,7 @@ def librdkafka_options(
     assignment: Assignment,
     instance_id: str | None,
 ) -> dict[str, Any]:
-    """Return all options of the handle. User options win; those with a parameter of their own raise UsageError."""
+    """Return all options of the handle. User options win; UsageError for options that have a parameter."""
     _refuse_unknown(fallback, assignment)
     _refuse_named(settings.kafka)
     broker_led = settings.kafka.get("group.protocol") == "consumer"

@@ -38,7 +38,7 @@ class RecordDecoder:
         """Decode messages up to the first failure. If the very first message fails, raise its error.
 
         RecordUndecodable means that the record itself is invalid; `details["record"]` has the undecoded record. After
-        other errors, such as an unavailable registry, the same message may be decoded later.
+        other errors, such as an unavailable registry, a retry may decode the message.
         """
         records: list[ConsumerRecord] = []
         for message in messages:

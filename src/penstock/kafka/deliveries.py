@@ -28,7 +28,7 @@ KEPT_RECORDS = 100_000
 _EXPLANATION_SECONDS = 1.0
 _UNKNOWN_OFFSET = Offset(-1)
 _PLAIN = {
-    KafkaError._MSG_TIMED_OUT: "the broker did not confirm it in time",  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._MSG_TIMED_OUT: "the broker did not confirm it in time",  # noqa: SLF001 - librdkafka's own codes start with _
     KafkaError._PURGE_QUEUE: "the producer was closed before it could be sent",  # noqa: SLF001 - as above
     KafkaError._PURGE_INFLIGHT: "the producer was closed before the broker confirmed it",  # noqa: SLF001 - as above
 }
@@ -67,7 +67,7 @@ def receipt(message: Message) -> Receipt:
 
 
 def guarded(on_delivery: OnDelivery) -> OnDelivery:
-    """Wrap a user's callback: log its exceptions, so that reports of other records are still delivered."""
+    """Wrap a user's callback and log its exceptions, so that reports of further records still arrive."""
 
     def tell(outcome: Outcome) -> None:
         try:
@@ -98,7 +98,7 @@ def settling(future: asyncio.Future[Receipt]) -> OnDelivery:
 
 
 class Failures:
-    """Collects undelivered records that no callback received: counted, logged once, returned in one report."""
+    """Collects undelivered records without a callback: counts them, logs the first, returns all in one report."""
 
     def __init__(self, topic: str, key: Serde, value: Serde, user: str = "") -> None:
         self._topic = topic
@@ -128,7 +128,7 @@ class Failures:
     def explain(self, error: KafkaError, tried: str) -> PenstockError:
         """Return the PenstockError for a delivery error, naming the user's missing right.
 
-        A thread may receive purged records shortly before another thread receives the reason; then it waits, up to a
+        Purged records may be reported to a thread shortly before the reason arrives on another; then wait, up to a
         second.
         """
         if error.code() in _AFTER_FATAL:

@@ -25,7 +25,7 @@ class Envelope(TypedDict, total=False):
 
 
 def extras(timestamp: Timestamp | None, headers: Headers | None) -> Extras:
-    """Return timestamp and headers in librdkafka's form, without those that are missing."""
+    """Return timestamp and headers in librdkafka's form; missing values are omitted."""
     found: Extras = {}
     if timestamp is not None:
         found["timestamp"] = _milliseconds(timestamp)
@@ -48,7 +48,7 @@ def _pairs(headers: Headers) -> HeaderPairs:
 
 
 def _pair(name: object, value: object) -> tuple[str, str | bytes | None]:
-    """Encode a header as UTF-8. Raise RecordInvalid for other types, and for text that UTF-8 cannot encode."""
+    """Encode a header as UTF-8. Raise RecordInvalid for other types and for unencodable text."""
     if isinstance(name, str) and isinstance(value, _HEADER_TYPES):
         try:
             return name.encode().decode(), value.encode() if isinstance(value, str) else value

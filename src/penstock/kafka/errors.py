@@ -30,7 +30,7 @@ _START_HINT = "is Kafka running there? `penstock up` starts one, PENSTOCK_BOOTST
 _RIGHT_HINT = "ask an administrator for an ACL that allows it, or use another user"
 
 _KINDS: dict[int, tuple[type[PenstockError], str]] = {
-    KafkaError._ALL_BROKERS_DOWN: (BrokerUnavailable, _START_HINT),  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._ALL_BROKERS_DOWN: (BrokerUnavailable, _START_HINT),  # noqa: SLF001 - librdkafka's own codes start with _
     KafkaError._TRANSPORT: (BrokerUnavailable, _START_HINT),  # noqa: SLF001 - as above
     KafkaError._RESOLVE: (BrokerUnavailable, "the host name cannot be resolved; check the address"),  # noqa: SLF001 - as above
     KafkaError._BAD_MSG: (KafkaRefused, "what answers there is not Kafka, or wants another security.protocol"),  # noqa: SLF001 - as above

@@ -1,4 +1,4 @@
-"""Buffer of fetched messages that the caller has not received yet."""
+"""Buffer of fetched messages, not yet given to the caller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.kafka.session import Session
 _SERVE_SECONDS = 0.5
 _COMMITTED_SECONDS = 10.0
 _PASSING = {
-    KafkaError._PARTITION_EOF,  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._PARTITION_EOF,  # noqa: SLF001 - librdkafka's own codes start with _
     KafkaError._MAX_POLL_EXCEEDED,  # noqa: SLF001 - as above; the partitions are reported as lost as well
 }
 
@@ -59,7 +59,7 @@ class Fetcher:
                 pass
 
     def keep(self, message: Message) -> None:
-        """Buffer a message, or handle the error that librdkafka reports in its place."""
+        """Buffer a message, or handle the error reported in place of a message."""
         error = message.error()
         if error is None:
             self._messages.append(message)
@@ -83,7 +83,7 @@ class Fetcher:
             self._messages.popleft()
 
     def drop(self, partitions: Iterable[PartitionId]) -> None:
-        """Remove messages of partitions that may belong to another member now."""
+        """Remove messages of partitions that may have moved to another member."""
         gone = set(partitions)
         kept = [message for message in self._messages if (message.topic(), message.partition()) not in gone]
         self._messages.clear()
@@ -104,7 +104,7 @@ class Fetcher:
         return len(messages)
 
     def _rewind(self) -> None:
-        """Seek to the first message that the caller has not received, or else to the group's committed offset."""
+        """Seek to the first message not yet given to the caller, or else to the group's committed offset."""
         assigned = {partition_id(place): place for place in self._handle.assignment()}
         given = {partition: self._session.progress.given(partition) for partition in assigned}
         untouched = [assigned[partition] for partition, offset in given.items() if offset is None]
@@ -124,7 +124,7 @@ class Fetcher:
                 raise translate(failure.args[0], f"going back in {partition_id(place)}") from failure
 
     def _trouble(self, error: KafkaError, topic: str) -> PenstockError | None:
-        """Return the PenstockError for an error that librdkafka does not recover from by itself."""
+        """Return the PenstockError for an error, or None if librdkafka recovers by itself."""
         group, user = self._session.group, self._session.user
         group_refused = error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
         if error.code() in _PASSING or (group_refused and group is None):

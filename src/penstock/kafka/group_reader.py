@@ -1,4 +1,4 @@
-"""Raw records for many hands: given out in batches, done in any order, and committed as their owner says."""
+"""Group reader of raw records: given out in batches, processed in any order, committed by the owner."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATIENCE_SECONDS = 3.0
 _PATIENCE_SHARE = 0.25
 _LOOK_SECONDS = 1.0
 _BY_ITS_OWNER = CommitPolicy("auto", inf)
-"""Commits are made when the owner says so; a refusal that passes goes with the next one."""
+"""Only the owner commits. Offsets refused by a transient error are sent with the next commit."""
 
 _log = logging.getLogger(__name__)
 Received = TypeVar("Received")
@@ -41,7 +41,7 @@ Received = TypeVar("Received")
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a reader is: records of each partition that are not done, the first of them, and whether it is heard."""
+    """Progress of a reader: unprocessed records and position of each partition, and whether brokers answer."""
 
     lag: Mapping[PartitionId, int] = field(default_factory=dict)
     position: Offsets = field(default_factory=dict)
@@ -49,18 +49,17 @@ class Standing:
 
 
 class GroupReader:
-    """Reads the partitions that a group gives to this member, or those in `starts` where there is no group.
+    """Reads the partitions assigned by the group, or `starts` if there is no group.
 
-    Records come as they are, undecoded, and nothing is committed but by `commit` and `close`. Before partitions go to
-    another member `on_revoked` is called, which may commit. A member whose owner is away at work stays in the group,
-    with its partitions paused, and `on_revoked` comes on another thread. Topics that are not there are read as soon as
-    they are.
+    Records are returned undecoded. Only `commit` and `close` commit offsets. `on_revoked` is called before partitions
+    move to another member, and may commit. While the owner is busy, the member stays in the group with its partitions
+    paused, and `on_revoked` is called on a background thread. Missing topics are read as soon as they exist.
 
-    One thread takes; any may call the rest.
+    Only one thread may call `take`; any thread may call the other methods.
     """
 
     is_exhausted = False
-    """A topic may always get more."""
+    """A topic may receive more records at any time."""
 
     def __init__(
         self,
@@ -89,9 +88,9 @@ class GroupReader:
         self._begin(topics, starts or {})
 
     def take(self, size: int, wait: float, receive: Callable[[list[ConsumerRecord]], Received]) -> Received:
-        """Give `receive` the records that are there, or come within `wait` seconds, and return what it makes of them.
+        """Pass records that are available, or arrive within `wait` seconds, to `receive`; return its result.
 
-        It is called before any partition can go. What goes wrong for good is raised.
+        `receive` is called before any partition can be revoked. Permanent errors are raised.
         """
         with self._session.lock:
             if self._closed:
@@ -107,10 +106,10 @@ class GroupReader:
                 self._keepalive.caller_goes()
 
     def commit(self, done: Offsets, *, wait: bool) -> None:
-        """All records before these offsets are done: tell the broker.
+        """Commit: all records before these offsets are done.
 
-        One such call at a time is underway, so the next waits for both. CommitFailed and other Transient errors say
-        that the broker was not told; the next commit has it as well.
+        Only one asynchronous commit is in flight at a time; the next call waits for both answers. After CommitFailed or
+        another Transient error the offsets are not committed; the next commit includes them.
         """
         with self._session.lock:
             self._session.progress.settle_to(done)
@@ -121,7 +120,7 @@ class GroupReader:
             self._committer.commit(wait=not goes_on)
 
     def standing(self) -> Standing:
-        """How this member is; brokers that were lost are asked whether they are back."""
+        """Return the progress of this member. If brokers were lost, check whether they are back."""
         with self._session.lock:
             if self._closed:
                 return Standing()
@@ -131,7 +130,7 @@ class GroupReader:
             return Standing(lag, processed, is_connected=not self._watch.hopeless)
 
     def close(self, done: Offsets) -> None:
-        """Commit, and leave the group; on any thread, also while the owner is at work."""
+        """Commit and leave the group. May be called from any thread, also while the owner is busy."""
         self._keepalive.stop()
         with self._session.lock:
             if self._closed:
@@ -189,7 +188,7 @@ class GroupReader:
         self._committer.answered(error, places)
 
     def _raise_failure(self) -> None:
-        """Raise what went wrong in the background, unless it passes by itself."""
+        """Raise background errors. Transient errors and missing topics are only logged."""
         while self._session.failures:
             failure = self._session.failures.popleft()
             if not isinstance(failure, Transient | TopicNotFound):

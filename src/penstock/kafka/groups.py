@@ -1,4 +1,4 @@
-"""Consumer groups: their members, their coordinator, and how far behind they are."""
+"""Consumer groups: members, coordinator and lag."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REBALANCING = (ConsumerGroupState.PREPARING_REBALANCING, ConsumerGroupState.COM
 
 @dataclass(frozen=True)
 class Member:
-    """One consumer of a group, and the partitions that it reads."""
+    """A consumer of a group, and its assigned partitions."""
 
     client_id: str
     host: str
@@ -33,7 +33,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Place:
-    """How far a group has come in one partition; the lag is unknown where it has committed nothing."""
+    """Position of a group in a partition. The lag is unknown if nothing is committed."""
 
     partition: PartitionId
     committed: Offset | None
@@ -41,13 +41,13 @@ class Place:
 
     @property
     def lag(self) -> int | None:
-        """How many records the group has still to read."""
+        """Number of records that the group has not read yet."""
         return None if self.committed is None else max(self.end - self.committed, 0)
 
 
 @dataclass(frozen=True)
 class Group:
-    """One consumer group at one moment."""
+    """Snapshot of a consumer group."""
 
     name: GroupName
     state: str
@@ -59,24 +59,24 @@ class Group:
 
     @property
     def lag(self) -> int:
-        """How many records the group has still to read, as far as it is known."""
+        """Number of records that the group has not read yet, in partitions with a known lag."""
         return sum(place.lag or 0 for place in self.places)
 
     @property
     def idle(self) -> tuple[Member, ...]:
-        """Members that have nothing to read, because other members have all partitions."""
+        """Members of a stable group without partitions: there are more members than partitions."""
         settled = self.state == "stable"
         return tuple(member for member in self.members if settled and not member.partitions)
 
 
 def list_groups(admin: Admin) -> list[Group]:
-    """All groups that the user may see."""
+    """Return all groups that the user may see."""
     names = _names(admin)
     return _groups(admin, names, read_cluster(admin)) if names else []
 
 
 def describe_group(admin: Admin, name: str) -> Group:
-    """One group; GroupNotFound has a hint with the closest name."""
+    """Return a group. GroupNotFound has a hint with the closest name."""
     found = _groups(admin, [GroupName(name)], read_cluster(admin))
     if found:
         return found[0]
@@ -121,7 +121,7 @@ def _described(admin: Admin, names: list[GroupName]) -> dict[GroupName, Consumer
 
 
 def _read(cluster: Cluster, group: ConsumerGroupDescription, committed: Offsets) -> list[PartitionId]:
-    """Every partition, with a leader to ask, of each topic that the group has read or is to read."""
+    """Return every partition that has a leader, for each topic committed by or assigned to the group."""
     assigned = {partition for member in group.members for partition in _partitions(member)}
     topics = {partition.topic for partition in (*committed, *assigned)}
     return [partition for topic in sorted(topics) for partition in _all(cluster, topic)]

@@ -1,4 +1,4 @@
-"""Heartbeats: the state of every pipeline, wherever it runs, on one compacted topic that anybody can read."""
+"""Heartbeats: the status of every pipeline, on any machine, in one compacted topic."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _log = logging.getLogger(__name__)
 
 
 class Heartbeats:
-    """Sends vitals under a name; what cannot be sent is logged, for a heartbeat must not stop a pipeline."""
+    """Publishes status under a name. Failures are only logged, because a heartbeat must not stop a pipeline."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings.model_copy(update={"timeout": min(settings.timeout, _PATIENCE_SECONDS)})
         self._producer: Producer | None = None
 
     def send(self, query: str, data: dict[str, Any]) -> None:
-        """Tell how a query is."""
+        """Publish the status of a query."""
         try:
             self._connected().send(data, key=query)
         except PenstockError as error:
             _log.warning("no heartbeat of %s: %s", query, error)
 
     def close(self) -> None:
-        """Let the last ones arrive."""
+        """Wait for the last heartbeats to be delivered."""
         try:
             if self._producer is not None:
                 self._producer.close(timeout=_PATIENCE_SECONDS)

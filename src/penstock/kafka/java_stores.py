@@ -1,4 +1,4 @@
-"""Java's TLS settings, keystores and truststores, as librdkafka takes them."""
+"""Conversion of Java's TLS settings, keystores and truststores to librdkafka's settings."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 
 def without_java_stores(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with Java's stores in librdkafka's words: the keys and certificates themselves, as PEM.
+    """Return the options with Java's stores replaced by their keys and certificates as PEM.
 
-    UsageError says which store cannot be read, and why.
+    UsageError names the unreadable store and the reason.
     """
     found = {name: value for name, value in options.items() if name not in {_KEYSTORE, _TRUSTSTORE}}
     if _TRUSTSTORE in options:
@@ -51,7 +51,7 @@ def without_java_stores(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(options: Mapping[str, Any], kind: str) -> tuple[str, str]:
-    """The first private key of a store, if it has one, and all its certificates."""
+    """Return a store's first private key, if any, and all its certificates."""
     path = Path(str(options[f"ssl.{kind}.location"]))
     password = str(options.get(f"ssl.{kind}.password", ""))
     key_password = str(options.get("ssl.key.password", password))

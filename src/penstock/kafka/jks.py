@@ -1,4 +1,4 @@
-"""Java's own keystore format, JKS: certificates as they are, private keys under Sun's old cipher."""
+"""Java's keystore format JKS: plain certificates, and private keys under Sun's old cipher."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ MAGIC = b"\xfe\xed\xfe\xed"
 _KEY, _CERTIFICATE = 1, 2
 _DIGEST_BYTES = 20
 _SEASONING = b"Mighty Aphrodite"
-"""What Sun's code adds to the password before it hashes a store."""
+"""Constant that Sun's code adds to the password before hashing a store."""
 
 
 class NotAStore(ValueError):
-    """The bytes are no JKS, or the password is not theirs."""
+    """The bytes are not a valid store, or the password is wrong."""
 
 
 @dataclass
 class JavaStore:
-    """What a store holds: private keys with their certificates, and certificates that are trusted, all in DER."""
+    """Contents of a store: private keys with their certificates, and trusted certificates, all in DER."""
 
     keys: list[tuple[bytes, list[bytes]]] = field(default_factory=list)
     trusted: list[bytes] = field(default_factory=list)
 
 
 def read_jks(data: bytes, password: str, key_password: str) -> JavaStore:
-    """The contents of a store; its keys may have a password of their own."""
+    """Return the contents of a store. Private keys may have a separate password."""
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     expected = hashlib.sha1(_java(password) + _SEASONING + body).digest()  # noqa: S324 - the format's hash
     if not hmac.compare_digest(digest, expected):
@@ -60,7 +60,7 @@ def _certificate(stream: BytesIO) -> bytes:
 
 
 def _unsealed(sealed: bytes, password: str) -> bytes:
-    """Sun's cipher: the key is laid under a chain of hashes of the password, and its own hash stands behind it."""
+    """Decrypt with Sun's cipher: XOR with a chain of hashes of the password. The key's own hash follows the key."""
     data = _octets(sealed)
     salt, covered, check = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     secret, link, plain = _java(password), salt, b""
@@ -74,7 +74,7 @@ def _unsealed(sealed: bytes, password: str) -> bytes:
 
 
 def _octets(sealed: bytes) -> bytes:
-    """The second part of DER's SEQUENCE of an algorithm and an OCTET STRING."""
+    """Return the OCTET STRING of a DER SEQUENCE of algorithm and OCTET STRING."""
     stream = BytesIO(sealed)
     _length(stream)
     _taken(stream, _length(stream))

@@ -1,4 +1,4 @@
-"""Staying in the group while the caller works on a record for longer than max.poll.interval.ms."""
+"""Keep a member in its group while the caller works for longer than max.poll.interval.ms."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TICK_SECONDS = 0.25
 
 
 class KeepAlive:
-    """Polls in the caller's place once the caller, who comes and goes, has been away for a while.
+    """Polls in place of a caller that has been busy for `patience` seconds.
 
     Polling keeps the member alive and serves rebalances. Partitions are paused meanwhile, so that nothing new is
-    fetched; when they are resumed, librdkafka fetches again what it had not handed over. What such a poll brings all
-    the same is kept, and `tick` is called after it. The thread ends with `stop`, or when nothing refers to this object
-    any more.
+    fetched. After a resume, librdkafka fetches messages again unless already handed over. A message that arrives during
+    the pause is passed to `keep`, and `tick` is called after each poll. The thread ends with `stop`, or when nothing
+    references this object.
     """
 
     def __init__(
@@ -39,23 +39,23 @@ class KeepAlive:
         self._thread = Thread(target=_run, args=(WeakMethod(self._stand_in), self._stop), daemon=True)
 
     def start(self) -> None:
-        """Begin to watch over the caller."""
+        """Start watching the caller."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Leave the consumer alone."""
+        """Stop polling."""
         self._stop.set()
         if self._thread.is_alive() and self._thread is not current_thread():
             self._thread.join()
 
     def caller_comes(self) -> None:
-        """The caller, who holds the lock, polls by itself."""
+        """Resume paused partitions: the caller, which holds the lock, now polls."""
         if self._paused:
             self._handle.resume(self._handle.assignment())
             self._paused = False
 
     def caller_goes(self) -> None:
-        """The caller, who still holds the lock, goes to work on what it got."""
+        """Note that the caller, which still holds the lock, starts processing."""
         self._left_at = monotonic()
 
     def _stand_in(self) -> None:

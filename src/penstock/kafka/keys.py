@@ -6,7 +6,7 @@
 | int      | int    | 4, big-endian, signed       | IntegerSerializer   |
 | long     | int    | 8, big-endian, signed       | LongSerializer      |
 | double   | float  | 8, big-endian, IEEE 754     | DoubleSerializer    |
-| bytes    | bytes  | as they are                 | ByteArraySerializer |
+| bytes    | bytes  | unchanged                   | ByteArraySerializer |
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ KeyType = Literal["string", "int", "long", "double", "bytes"]
 
 
 class Serde(NamedTuple):
-    """A way to turn objects into bytes, and such bytes back."""
+    """Encoder of objects to bytes, and the matching decoder."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], object]
 
 
 def key_serde(key_type: KeyType) -> Serde:
-    """How keys of this type are written and read."""
+    """Return the serde of a key type."""
     if key_type not in _SERDES:
         raise UsageError(f"{key_type!r} is not a type of key", hint=f"choose one of {', '.join(get_args(KeyType))}")
     return _SERDES[key_type]

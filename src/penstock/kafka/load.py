@@ -1,4 +1,4 @@
-"""The records that a measurement sends, and how it sends them."""
+"""Records of a measurement, and how they are sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIELDS = ("user", "event", "page", "session", "campaign", "device", "country", 
 
 @dataclass(frozen=True)
 class Load:
-    """Records, and the choices that decide how fast they are taken."""
+    """Records, and the producer options that affect throughput."""
 
     records: Sequence[bytes]
     batch_bytes: int
@@ -32,12 +32,12 @@ class Load:
 
     @property
     def record_bytes(self) -> float:
-        """The size of a record on average."""
+        """Average size of a record."""
         return sum(map(len, self.records)) / len(self.records)
 
 
 def made_up_records(size: int) -> list[bytes]:
-    """Records of one size that compress about as far as events do: field names repeat, values do not."""
+    """Return records of one size that compress about as well as events: field names repeat, values do not."""
     dice = random.Random(size)  # noqa: S311 - the same records at every run, not secrets
     return [_made_up(dice, size) for _ in range(_MADE_UP)]
 
@@ -48,7 +48,7 @@ def _made_up(dice: random.Random, size: int) -> bytes:
 
 
 def sample_records(file: Path) -> list[bytes]:
-    """The first lines of a file as records."""
+    """Return the first lines of a file as records."""
     try:
         with file.open("rb") as lines:
             records = [line.rstrip(b"\r\n") for line in islice(lines, _SAMPLES) if line.strip()]

@@ -1,4 +1,4 @@
-"""Sizes on disk, by the one request that librdkafka lacks; kafka-python has it and is used for nothing else."""
+"""Sizes on disk, requested with kafka-python: librdkafka lacks this request. kafka-python has no other use here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 @dataclass(frozen=True)
 class LogDir:
-    """A directory in which a broker keeps partitions: its disk, and the size of each partition in it."""
+    """A broker's data directory: its disk, and the size of each partition."""
 
     broker: BrokerId
     path: str
@@ -46,8 +46,8 @@ class LogDir:
 
 
 def read_log_dirs(admin: Admin, topics: Sequence[str] | None = None) -> list[LogDir]:
-    """The directories of all brokers, with these topics or all; NotAuthorized or KafkaRefused where that cannot be."""
-    from kafka.admin import KafkaAdminClient  # noqa: PLC0415 - a third of a second that other commands need not wait
+    """Return the directories of all brokers, for `topics` or all. Raise NotAuthorized or KafkaRefused."""
+    from kafka.admin import KafkaAdminClient  # noqa: PLC0415 - takes a third of a second, which other commands save
     from kafka.errors import KafkaError  # noqa: PLC0415 - as above
 
     settings = admin.settings
@@ -66,7 +66,7 @@ def read_log_dirs(admin: Admin, topics: Sequence[str] | None = None) -> list[Log
 
 
 def second_client_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Librdkafka's options as kafka-python calls them."""
+    """Return librdkafka's options under kafka-python's names."""
     same = {_SAME[name]: value for name, value in options.items() if name in _SAME}
     if "security_protocol" in same:
         same["security_protocol"] = str(same["security_protocol"]).upper()
@@ -78,7 +78,7 @@ def second_client_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _allowed(found: list[dict[str, Any]], admin: Admin) -> list[dict[str, Any]]:
-    """Kafka answers who may not ask with an empty list."""
+    """Raise NotAuthorized for an empty list: Kafka's answer to users without the right."""
     if not found:
         raise NotAuthorized(f"reading sizes on disk: {lacks(admin.user, [Right('DESCRIBE', 'cluster')])}")
     return found

@@ -1,4 +1,4 @@
-"""Measuring what one partition of this cluster takes, on a topic that lives only as long as the measurement."""
+"""Measure the throughput of a partition of the cluster, on a temporary topic."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from penstock.kafka.plan import Rates
 from penstock.kafka.topics import create_topic, delete_topic
 
 MAX_BYTES = 500_000_000
-"""A measurement stops sending here even where time is left, so that it never fills a disk."""
+"""Maximum bytes that a measurement sends, even if time is left, so that it never fills a disk."""
 
 _BURST = 1_000
 _BATCH = 500
 _ROOM_INTERVAL = 0.01
 _READ_INTERVAL = 0.5
 _TOPIC_SETTINGS = {"retention.ms": "600000", "file.delete.delay.ms": "1000"}
-"""Even a topic that kill -9 leaves behind holds no records for long."""
+"""A topic left behind by kill -9 does not hold records for long either."""
 
 
 def measure_partition(admin: Admin, load: Load, seconds: float, tell: Callable[[str], None]) -> Rates:
-    """Send for so many seconds to one partition, read it back for as long, and remove it, also when interrupted."""
+    """Send to one partition for `seconds`, read back for as long, and delete the topic, also when interrupted."""
     with temporary_topic(admin, load.replication) as topic:
         tell(f"sending to one partition for {seconds:g} s")
         production = _Sending(admin, topic, load).rate(seconds)
@@ -45,7 +45,7 @@ def measure_partition(admin: Admin, load: Load, seconds: float, tell: Callable[[
 
 @contextmanager
 def temporary_topic(admin: Admin, replication: int) -> Iterator[TopicName]:
-    """A topic of one partition that is deleted at the end of the block, whatever happens in it."""
+    """Provide a topic of one partition, which is deleted at the end of the block in any case."""
     _refuse_undeletable(admin)
     topic = TopicName(f"penstock-plan-{uuid.uuid4().hex[:12]}")
     with ExitStack() as undo:
@@ -57,7 +57,7 @@ def temporary_topic(admin: Admin, replication: int) -> Iterator[TopicName]:
 
 
 def _delete_quietly(admin: Admin, topic: TopicName) -> None:
-    """After a failure that goes on anyway; what it tells matters more than why the topic could not be deleted."""
+    """Delete the topic after a failure and ignore errors: the original failure matters more."""
     with suppress(PenstockError):
         delete_topic(admin, topic)
 
@@ -76,7 +76,7 @@ def _refuse_undeletable(admin: Admin) -> None:
 
 
 class _Sending:
-    """Sends a load to one partition as fast as the brokers confirm it."""
+    """Sends a load to one partition as fast as the brokers acknowledge."""
 
     def __init__(self, admin: Admin, topic: TopicName, load: Load) -> None:
         self._admin = admin
@@ -86,7 +86,7 @@ class _Sending:
         self._producer = Producer(self._options(load))
 
     def rate(self, seconds: float) -> float:
-        """Bytes per second that were confirmed; a first burst, which finds the brokers, does not count."""
+        """Return acknowledged bytes per second, not counting a first burst, which includes connecting."""
         try:
             self._deliver(self._records[:_BURST])
             started = time.monotonic()
@@ -142,7 +142,7 @@ def _repeated(records: Sequence[bytes], deadline: float) -> Iterator[bytes]:
 
 
 class _Reading:
-    """Reads a partition from its beginning, over and over."""
+    """Reads a partition from its beginning, repeatedly."""
 
     def __init__(self, admin: Admin, topic: TopicName) -> None:
         partition = PartitionId(topic, Partition(0))
@@ -155,7 +155,7 @@ class _Reading:
         self._consumer = Consumer(options)
 
     def rate(self, seconds: float) -> float:
-        """Bytes per second that one consumer reads."""
+        """Return the reading rate of a consumer in bytes per second."""
         read, spent = 0, 0.0
         deadline = time.monotonic() + seconds
         try:
@@ -167,7 +167,7 @@ class _Reading:
         return read / spent
 
     def _pass(self, deadline: float) -> tuple[int, float]:
-        """Bytes and seconds of one pass; its first batch, which waits for the broker, does not count."""
+        """Return bytes and seconds of one pass, not counting the first batch, which waits for the broker."""
         self._consumer.assign([self._beginning])
         batch, size = self._batch(), 0
         started = time.monotonic()

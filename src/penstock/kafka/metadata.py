@@ -1,4 +1,4 @@
-"""Asking a cluster for its brokers and topics, with an early end where no broker will answer."""
+"""Request a cluster's brokers and topics, and fail early if no broker will answer."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ _FIRST_WAIT = 0.5
 
 
 class MetadataClient(Protocol):
-    """A librdkafka client, which can tell of the cluster and serves its callbacks when polled."""
+    """A librdkafka client: requests metadata, and serves callbacks when polled."""
 
     def list_topics(self, topic: str | None, timeout: float) -> ClusterMetadata:
-        """What any broker that answers says of one topic, or of all."""
+        """Return the metadata of one topic, or of all, from any broker that answers."""
         ...
 
     def poll(self, timeout: float) -> object:
-        """Serve callbacks, for as long as the time-out at most."""
+        """Serve callbacks, for at most `timeout` seconds."""
         ...
 
 
 def read_metadata(
     client: MetadataClient, watch: ConnectionWatch, timeout: float, topic: str | None = None
 ) -> ClusterMetadata:
-    """The cluster's metadata; the KafkaException of a failure names its cause. `watch` is the client's `error_cb`.
+    """Return the cluster's metadata. A KafkaException names the cause of a failure.
 
-    Asked in turns that grow longer, because librdkafka waits without looking at its connections.
+    `watch` is the client's `error_cb`. Requests are repeated with growing timeouts, because librdkafka waits without
+    checking its connections.
     """
     client.poll(0)
     watch.restart()
@@ -41,6 +42,6 @@ def read_metadata(
         except KafkaException as failure:
             client.poll(0)
             if watch.hopeless or time.monotonic() >= deadline:
-                silent = KafkaError(KafkaError._TRANSPORT, f"no answer within {timeout:g} s")  # noqa: SLF001 - librdkafka's own codes begin so
+                silent = KafkaError(KafkaError._TRANSPORT, f"no answer within {timeout:g} s")  # noqa: SLF001 - librdkafka's own codes start with _
                 raise KafkaException(watch.reason or silent) from failure
         turn = min(turn * 2, max(deadline - time.monotonic(), _FIRST_WAIT))

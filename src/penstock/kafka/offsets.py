@@ -1,4 +1,4 @@
-"""Offsets: where partitions begin and end, where a time falls, and how far a group has come."""
+"""Offsets: first, end, by timestamp, and committed by a group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MS = 1000
 
 
 class PartitionId(NamedTuple):
-    """One partition of one topic, written `<topic>/<partition>`."""
+    """A partition of a topic, written `<topic>/<partition>`."""
 
     topic: TopicName
     partition: Partition
@@ -36,7 +36,7 @@ Offsets = dict[PartitionId, Offset]
 
 
 def nested(offsets: Mapping[PartitionId, Offset]) -> dict[str, dict[str, int]]:
-    """Offsets as JSON has them, also Spark's: `{"topic": {"0": 17}}`."""
+    """Return offsets in the JSON form that Spark uses too: `{"topic": {"0": 17}}`."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset
@@ -44,24 +44,24 @@ def nested(offsets: Mapping[PartitionId, Offset]) -> dict[str, dict[str, int]]:
 
 
 def first_offsets(admin: Admin, partitions: Collection[PartitionId]) -> Offsets:
-    """The offset of the oldest record that each partition still has."""
+    """Return the offset of the oldest remaining record in each partition."""
     return _listed(admin, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]  # confluent_kafka left the type out
 
 
 def end_offsets(admin: Admin, partitions: Collection[PartitionId]) -> Offsets:
-    """The offset that each partition's next record will get."""
+    """Return the offset that the next record of each partition will get."""
     return _listed(admin, partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]  # as above
 
 
 def offsets_at(admin: Admin, partitions: Collection[PartitionId], when: datetime) -> Offsets:
-    """The first offset at or after a time in each partition; its end where no record is as young."""
+    """Return each partition's first offset at or after a time; its end if no record is that recent."""
     found = _listed(admin, partitions, OffsetSpec.for_timestamp(int(when.timestamp() * _MS)))
     too_old = [partition for partition, offset in found.items() if offset < 0]
     return {**found, **end_offsets(admin, too_old)}
 
 
 def committed_offsets(admin: Admin, group: GroupName, partitions: Collection[PartitionId]) -> Offsets:
-    """The group's committed offset in each partition where it has one."""
+    """Return the group's committed offsets; partitions without a committed offset are left out."""
     tried, needs = f"describing group '{group}'", [Right("DESCRIBE", "group", group)]
     try:
         admin.ask(AdminClient.describe_consumer_groups, [group], tried=tried, needs=needs)
@@ -71,10 +71,10 @@ def committed_offsets(admin: Admin, group: GroupName, partitions: Collection[Par
 
 
 def fetch_committed(admin: Admin, group: GroupName, partitions: Collection[PartitionId]) -> Offsets:
-    """The same for a group that is known to be there, and that the user may see: else there is only a time-out.
+    """Like `committed_offsets`, for a group that exists and is visible to the user; otherwise times out.
 
-    Asked by a consumer that carries the group's name and never joins it, because librdkafka's administrative call
-    crashes the process when the group's coordinator has moved.
+    The request uses a consumer with the group's name that never joins, because librdkafka's administrative call crashes
+    the process when the group's coordinator has moved.
     """
     if not partitions:
         return {}
@@ -100,7 +100,7 @@ def _committed(
 
 
 def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId, Offset]) -> None:
-    """Move a group without members to these offsets."""
+    """Set the offsets of a group without members."""
     places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
     tried = f"setting the offsets of group '{group}'"
     needs = [Right("READ", "group", group), *_rights("READ", offsets)]
@@ -117,9 +117,9 @@ def commit_offsets(admin: Admin, group: GroupName, offsets: Mapping[PartitionId,
 
 
 def commit_progress(admin: Admin, group: GroupName, offsets: Mapping[PartitionId, Offset]) -> None:
-    """The same for a program that does it again and again while brokers come and go.
+    """Like `commit_offsets`, for a program that commits repeatedly while brokers come and go.
 
-    By a consumer that never joins, for the same reason as in `fetch_committed`.
+    The request uses a consumer that never joins, for the reason given in `fetch_committed`.
     """
     places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
     deadline, watch = time.monotonic() + admin.settings.timeout, ConnectionWatch()
@@ -159,5 +159,5 @@ def _rights(operation: str, partitions: Collection[PartitionId]) -> list[Right]:
 
 
 def partition_id(place: TopicPartition) -> PartitionId:
-    """Our name for one of librdkafka's places."""
+    """Return the PartitionId of librdkafka's TopicPartition."""
     return PartitionId(TopicName(place.topic), Partition(place.partition))

@@ -1,4 +1,4 @@
-"""From settings to the options that every librdkafka client is made with."""
+"""Options of all librdkafka clients, derived from the settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MS = 1000
 
 
 def client_options(settings: Settings, **own: Any) -> dict[str, Any]:  # noqa: ANN401 - librdkafka's values are of many types
-    """What all clients share, then the client's own options (dots as `__`), then the user's, which win."""
+    """Merge shared options, the client's own options (dots as `__`), and the user's options, which win."""
     shared: dict[str, Any] = {
         "bootstrap.servers": settings.bootstrap,
         "client.id": "penstock",
@@ -24,11 +24,11 @@ def client_options(settings: Settings, **own: Any) -> dict[str, Any]:  # noqa: A
 
 
 def user_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's options as librdkafka takes them: booleans in lower case."""
+    """Return the user's options in librdkafka's form: booleans in lower case."""
     return {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
 
 
 def choose_settings(settings: Settings | None, **shortcuts: str | None) -> Settings:
-    """The settings given, or else those of file and environment, under the shortcuts that are given."""
+    """Return the given settings, or else those of file and environment, overridden by the shortcuts."""
     given = {name: value for name, value in shortcuts.items() if value is not None}
     return load_settings(options=given).settings if settings is None else settings.model_copy(update=given)

@@ -1,4 +1,4 @@
-"""One broker handle, and the thread that serves its delivery reports."""
+"""A producer handle, and the thread that serves its delivery reports."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _POLL_SECONDS = 0.1
 _ROOM_SECONDS = 0.01
 _PURGED_SECONDS = 5.0
 _STUCK_SECONDS = 3.0
-"""librdkafka looks for messages that are due once in a second: so long after their time they are forgotten."""
+"""librdkafka checks once a second for expired messages, and has forgotten those unreported for longer."""
 
 LOGGER = logging.getLogger("penstock.librdkafka")
 LOGGER.addHandler(logging.NullHandler())
-"""What librdkafka says is raised as our errors as well, so it is heard only where logging was set up."""
+"""librdkafka's log messages are raised as PenstockErrors too, so they are shown only if logging is configured."""
 
 
 class Extras(TypedDict, total=False):
-    """What a message may have beside its key and value; the time is in milliseconds."""
+    """Parts of a message besides key and value. The timestamp is in milliseconds."""
 
     timestamp: int
     headers: HeaderPairs
@@ -42,30 +42,30 @@ NO_EXTRAS: Extras = {}
 
 
 class Reports(Protocol):
-    """Who is told what became of the messages; nothing of it may raise."""
+    """Receiver of delivery results. Its methods must not raise."""
 
     def on_report(self, error: KafkaError | None, message: Message) -> None:
-        """Hear of one message that was put without a callback of its own."""
+        """Handle the report of a message that was put without a callback."""
         ...
 
     def on_fatal(self, error: KafkaError) -> None:
-        """Hear why the handle can send nothing any more; all that it holds is reported as purged because of it."""
+        """Handle the error after which the handle sends nothing: all its messages are then reported as purged."""
         ...
 
     def on_purge(self) -> None:
-        """Hear that what is reported as purged from now on was given up on purpose."""
+        """Note that messages reported as purged from now on were given up on purpose."""
         ...
 
     def explain(self, error: KafkaError, tried: str) -> PenstockError:
-        """Our error for what librdkafka says of a message."""
+        """Return the PenstockError for librdkafka's error about a message."""
         ...
 
 
 class Outbox:
-    """Hands bytes to librdkafka and tells what became of them; any number of threads may use it.
+    """Hands messages to librdkafka and reports their delivery. Any number of threads may use it.
 
-    Every message is reported once, on this outbox's own thread or the one that flushes: to the callback it was
-    put with, or else to `reports`. Callbacks must not raise.
+    Every message is reported once, on the outbox's own thread or the thread that flushes: to the callback passed to
+    `put`, or else to `reports`. Callbacks must not raise.
     """
 
     def __init__(self, topic: str, options: Mapping[str, Any], *, reports: Reports, buffer_timeout: float) -> None:
@@ -88,7 +88,7 @@ class Outbox:
         on_report: OnReport | None = None,
         extras: Extras = NO_EXTRAS,
     ) -> None:
-        """Hand over a message; where the buffer is full, wait for room and then fail with BufferFull."""
+        """Hand over a message. If the buffer is full, wait for room, then fail with BufferFull."""
         if self._closed:
             raise UsageError(f"the producer for {self._topic} is closed", hint="make another one to send more")
         try:
@@ -104,11 +104,11 @@ class Outbox:
             raise self._reports.explain(failure.args[0], f"sending {size(value, key)} to {self._topic}") from failure
 
     def flush(self, timeout: float) -> int:
-        """Send what lingers and wait for its reports; how many are still missing when the time is over."""
+        """Send lingering messages and wait for their reports. Return the number still missing at the timeout."""
         return 0 if self._closed else self._flush(timeout)
 
     def close(self, timeout: float) -> None:
-        """Flush, give up what is not delivered within the time-out, and let the handle go."""
+        """Flush, give up messages that are not delivered within the timeout, and close the handle."""
         if self._closed:
             return
         self._closed = True
@@ -142,19 +142,20 @@ class Outbox:
                 self._give_up_what_is_stuck()
 
     def _give_up_what_is_stuck(self) -> None:
-        """Have everything reported that librdkafka holds beyond its time.
+        """Report messages held by librdkafka beyond their timeout, by purging.
 
-        It forgets the messages of a partition whose broker is lost in the moment in which it learns of it.
+        librdkafka forgets the messages of a partition if the broker is lost at the moment when librdkafka learns of the
+        broker.
         """
         self._heard = monotonic()
-        self._reports.on_fatal(KafkaError(KafkaError._MSG_TIMED_OUT))  # noqa: SLF001 - librdkafka's own codes begin so
+        self._reports.on_fatal(KafkaError(KafkaError._MSG_TIMED_OUT))  # noqa: SLF001 - librdkafka's own codes start with _
         self.handle.purge()
 
     def _poll(self, seconds: float) -> int:
         return self._unless_fatal(partial(self.handle.poll, seconds))
 
     def _flush(self, seconds: float) -> int:
-        """Flush in short steps: the handle's longer ones break where a fatal error comes in the middle of them."""
+        """Flush in short steps: a longer flush of the handle breaks if a fatal error arrives during the flush."""
         give_up = monotonic() + seconds
         while True:
             self._heard = monotonic()
@@ -164,7 +165,7 @@ class Outbox:
                 return len(self.handle)
 
     def _unless_fatal(self, serve: Callable[[], int]) -> int:
-        """Serve reports; a fatal error is raised once, by whichever call comes first after it."""
+        """Serve reports. librdkafka raises a fatal error once, in the first call after the failure."""
         try:
             return serve()
         except KafkaException as failure:
@@ -173,5 +174,5 @@ class Outbox:
 
 
 def size(value: bytes | None, key: bytes | None) -> str:
-    """How large a message is, for who has to be told."""
+    """Return the size of a message for error messages."""
     return f"{len(value or b'') + len(key or b''):,} bytes"

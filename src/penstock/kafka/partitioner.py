@@ -1,4 +1,4 @@
-"""A partitioner of the user's own: a function of the key's bytes and the number of partitions."""
+"""Custom partitioners: functions of the key's bytes and the number of partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REFRESH_SECONDS = 60.0
 
 
 class PartitionChooser:
-    """Asks the user's function, with a partition count that is no older than a minute."""
+    """Calls the user's function with a partition count, at most a minute old."""
 
     def __init__(self, partitioner: Partitioner, count_partitions: Callable[[], int]) -> None:
         self._partitioner = partitioner
@@ -22,7 +22,7 @@ class PartitionChooser:
         self._stale_at = 0.0
 
     def __call__(self, key: bytes | None) -> int:
-        """The partition for a key; an answer outside the topic is refused."""
+        """Return the partition for a key. Raise UsageError if the function's result is not a partition."""
         if monotonic() >= self._stale_at:
             self._count = self._count_partitions()
             self._stale_at = monotonic() + _REFRESH_SECONDS

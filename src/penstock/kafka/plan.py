@@ -1,6 +1,6 @@
-"""How many partitions a topic needs: at least max(t/p, t/c), with room to grow, within what the brokers can keep.
+"""Number of partitions of a topic: at least max(t/p, t/c), with room to grow, within the brokers' limit.
 
-t is the target, p what one partition takes in production, c what one consumer reads and processes of it.
+t is the target, p the production rate of a partition, c the rate at which a consumer reads and processes.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from penstock.errors import UsageError
 
 PARTITIONS_PER_BROKER = 100
-"""The rule of thumb: a broker keeps at most this times the brokers times the replication factor."""
+"""Rule of thumb: a broker keeps at most this number times the brokers times the replication factor."""
 
 _MS = 1000
 
 
 @dataclass(frozen=True)
 class Need:
-    """What is asked of a topic: bytes per second, times the growth to come, with so many copies."""
+    """Requirements of a topic: bytes per second, the factor of growth, and the number of copies."""
 
     target: float
     growth: float
@@ -29,7 +29,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Rates:
-    """What one partition takes when it is written and read, in bytes per second."""
+    """Throughput of one partition when written and read, in bytes per second."""
 
     production: float
     consumption: float
@@ -37,7 +37,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The cluster around the topic: its brokers, and the partition copies that they keep of other topics."""
+    """The cluster around the topic: the brokers, and the partition copies of other topics."""
 
     brokers: int
     other_copies: int
@@ -45,7 +45,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Plan:
-    """The number of partitions, and the numbers that lead to it."""
+    """The planned number of partitions, and the inputs of the calculation."""
 
     need: Need
     rates: Rates
@@ -53,13 +53,13 @@ class Plan:
 
     @property
     def processing(self) -> float | None:
-        """What the consumer's own work lets through, in bytes per second, if it is known."""
+        """Throughput of the consumer's own work in bytes per second, if known."""
         busy = self.need.processing_ms / _MS
         return self.need.record_bytes / busy if busy else None
 
     @property
     def consumption(self) -> float:
-        """c: what one consumer takes, its own work included."""
+        """c: throughput of a consumer, including the consumer's own work."""
         read = self.rates.consumption
         return read if self.processing is None else min(read, self.processing)
 
@@ -75,23 +75,23 @@ class Plan:
 
     @property
     def at_least(self) -> int:
-        """max(t/p, t/c) for the target as it is today."""
+        """max(t/p, t/c) for today's target."""
         return max(self.for_production, self.for_consumption, 1)
 
     @property
     def partitions(self) -> int:
-        """max(t/p, t/c) for the target once it has grown."""
+        """max(t/p, t/c) for the target after growth."""
         grown = self.need.target * self.need.growth
         return max(math.ceil(grown / min(self.rates.production, self.consumption)), 1)
 
     @property
     def limit(self) -> int:
-        """How many partition copies one broker should keep at most."""
+        """Recommended maximum number of partition copies per broker."""
         return PARTITIONS_PER_BROKER * self.around.brokers * self.need.replication
 
     @property
     def on_each_broker(self) -> int:
-        """How many partition copies each broker would keep, with this topic and all others."""
+        """Number of partition copies per broker, including all existing topics."""
         copies = self.around.other_copies + self.partitions * self.need.replication
         return math.ceil(copies / self.around.brokers)
 
@@ -102,7 +102,7 @@ class Plan:
 
 
 def plan_partitions(need: Need, rates: Rates, around: Surroundings) -> Plan:
-    """The plan for a need on a cluster, or why there can be none."""
+    """Return the plan for a need on a cluster. Raise UsageError if no plan is possible."""
     if need.target <= 0 or need.growth < 1 or need.processing_ms < 0:
         raise UsageError("the target must be above 0, the growth 1 or more, the processing time 0 or more")
     if min(rates.production, rates.consumption) <= 0:

@@ -1,4 +1,4 @@
-"""The producer: every record fits its schema before it is sent, and none is lost without a word."""
+"""Producer that checks records against their schema, and reports every undelivered record."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _log = logging.getLogger(__name__)
 
 
 class Producer:
-    """Sends records of one schema to one topic; share one between as many threads as you like.
+    """Sends records with a schema to a topic. Any number of threads can share a producer.
 
-    Values have a schema (`schema`, or the registered `subject` and `version`), or a `serializer` of your own.
-    Keys are of `key_type`, or Avro with `key_schema`. `partitioner` is the name of one of librdkafka's, by default
-    that of the Java client, or your own function of the key's bytes and the number of partitions. What else can be
-    chosen by name stands in `ProducerOptions`; `options` passes anything on to librdkafka. What may be sent with a
-    value (`key`, `partition`, `timestamp`, `headers`) stands in `Envelope`.
+    Values have a schema (`schema`, or the registered `subject` and `version`), or a `serializer` of your own. Keys are
+    of `key_type`, or Avro with `key_schema`. `partitioner` is the name of a librdkafka partitioner, by default that of
+    the Java client, or your own function of the key's bytes and the number of partitions. `ProducerOptions` lists all
+    other named options; `options` are passed to librdkafka. `Envelope` lists the metadata for a value (`key`,
+    `partition`, `timestamp`, `headers`).
 
-    Making one connects: BrokerUnavailable, TopicNotFound, RegistryUnavailable, SchemaIncompatible and the like are
-    raised here, within the settings' time-out. Use it as a context, or `close` it, to know that all was delivered;
-    one that is forgotten is closed when the program ends, and logs what was not.
+    The constructor connects and raises BrokerUnavailable, TopicNotFound, RegistryUnavailable, SchemaIncompatible and
+    the like, within the settings' timeout. Use a producer as a context manager, or call `close`, to know that all
+    records were delivered. A producer left open is closed when the program ends, and logs undelivered records.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class Producer:
         self._connect(handle_options, own_partitioner, buffer_timeout)
 
     def send(self, value: object, **envelope: Unpack[Envelope]) -> None:
-        """Send and do not wait; what could not be delivered is logged once, and reported by `flush` and `close`."""
+        """Send without waiting. Undelivered records are logged once, and reported by `flush` and `close`."""
         self._send(value, None, **envelope)
 
     def send_sync(self, value: object, **envelope: Unpack[Envelope]) -> Receipt:
-        """Send and wait until the broker confirms; who only sends this way sets linger_ms=0, not to wait for more."""
+        """Send and wait until the broker acknowledges. If all records are sent so, set linger_ms=0 to avoid delay."""
         told: SimpleQueue[Outcome] = SimpleQueue()
         self._send(value, told.put, **envelope)
         outcome = told.get()
@@ -94,31 +94,31 @@ class Producer:
         return outcome
 
     def send_async(self, value: object, *, on_delivery: OnDelivery, **envelope: Unpack[Envelope]) -> None:
-        """Send, and have `on_delivery` called with the receipt or the error.
+        """Send, and call `on_delivery` with the receipt or the error.
 
-        It is called on the producer's own thread, which serves all reports: it should be quick and must not wait.
+        The callback runs on the producer's own thread, which serves all reports: it should be quick and must not block.
         """
         self._send(value, guarded(on_delivery), **envelope)
 
     def send_awaitable(self, value: object, **envelope: Unpack[Envelope]) -> asyncio.Future[Receipt]:
-        """Send, and await the receipt; many can be sent first and awaited together.
+        """Send, and return a future of the receipt. Many records can be sent first and awaited together.
 
-        A full buffer holds up the event loop for `buffer_timeout` at most; with 0 it is refused at once.
+        A full buffer blocks the event loop for at most `buffer_timeout` seconds; with 0, BufferFull is raised at once.
         """
         future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         self._send(value, settling(future), **envelope)
         return future
 
     def tombstone(self, key: object, *, partition: int | None = None, headers: Headers | None = None) -> None:
-        """Delete a key from a compacted topic; to know of its delivery, send `TOMBSTONE` in another way."""
+        """Delete a key from a compacted topic. To get a receipt, send `TOMBSTONE` with another method."""
         if key is None:
             raise UsageError("a tombstone needs the key that it deletes")
         self._send(TOMBSTONE, None, key=key, partition=partition, headers=headers)
 
     def flush(self, timeout: float | None = None) -> None:
-        """Wait until every record is confirmed or has failed; Undelivered has the failed ones of `send`.
+        """Wait until every record is acknowledged or has failed. Undelivered has the failed records of `send`.
 
-        What a callback, an awaitable or `send_sync` told of is not told again.
+        Failures reported by a callback, an awaitable or `send_sync` are not reported again.
         """
         seconds = self._delivery_timeout if timeout is None else timeout
         waiting = self._outbox.flush(seconds)
@@ -130,22 +130,22 @@ class Producer:
             )
 
     def close(self, timeout: float | None = None) -> None:
-        """Flush and disconnect; what is not confirmed by then is given up, and reported like in `flush`.
+        """Flush and disconnect. Records not acknowledged by then are given up, and reported as by `flush`.
 
-        Without a time-out that takes as long as `delivery_timeout` at most.
+        The default timeout is `delivery_timeout`.
         """
         atexit.unregister(self._close_forgotten)
         self._outbox.close(self._delivery_timeout if timeout is None else timeout)
         self._report()
 
     def __enter__(self) -> Self:
-        """Use as a context, which closes the producer at its end."""
+        """Use as a context manager, which closes the producer."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close, also after an error; that one goes on, with a note where records were not delivered as well."""
+        """Close, also after an error. If records were not delivered, add a note to the original error."""
         try:
             self.close()
         except Undelivered as report:

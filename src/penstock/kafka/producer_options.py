@@ -1,4 +1,4 @@
-"""How records travel to the broker: plain names for librdkafka's settings, with the safe choice as default."""
+"""Producer options: plain names for librdkafka's settings, with safe defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_IDEMPOTENT_IN_FLIGHT = 5
 
 
 class ProducerOptions(TypedDict, total=False):
-    """What `Producer` takes by name; the defaults stand in `_OPTIONS`."""
+    """Options of `Producer` by name. The defaults are in `_OPTIONS`."""
 
     acks: Literal["all", 0, 1]
     idempotent: bool
@@ -32,7 +32,7 @@ class ProducerOptions(TypedDict, total=False):
 
 
 class _Option(NamedTuple):
-    """A setting of librdkafka, and what it is unless told otherwise."""
+    """A setting of librdkafka, and its default."""
 
     setting: str
     default: Any
@@ -66,7 +66,7 @@ _ALIASES = {
 def librdkafka_options(
     settings: Settings, given: ProducerOptions, partitioner: str, passed: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything the handle is made with; what is passed through wins, and conflicts are refused."""
+    """Return all options of the handle. Passed options win; conflicting options raise UsageError."""
     _refuse_unknown(given)
     options = {option.setting: option.default for option in _OPTIONS.values()}
     options |= {_OPTIONS[name].setting: value for name, value in given.items()}

@@ -1,4 +1,4 @@
-"""How far a consumer has come in each of its partitions."""
+"""Progress of a consumer in each of its partitions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from penstock.events.record import ConsumerRecord, Offset, Origin, Partition, To
 from penstock.kafka.offsets import Offsets, PartitionId
 
 Slot = tuple[TopicName, Partition]
-"""A PartitionId, or the plain tuple of the same parts, which is cheaper to make for every record."""
+"""A PartitionId, or a plain tuple of topic and partition, which is cheaper to create for every record."""
 
 _NOWHERE = Offset(-1)
 
 
 @dataclass(slots=True)
 class Place:
-    """Three offsets of one partition, each that of the next record: given out, processed, committed."""
+    """Three offsets of a partition, each of the next record: given out, processed, committed."""
 
     given: Offset
     processed: Offset = _NOWHERE
@@ -24,9 +24,9 @@ class Place:
 
 
 class Progress:
-    """The places of the partitions that a consumer has now; those it loses are forgotten at once.
+    """Progress in the partitions that a consumer owns. Revoked partitions are forgotten at once.
 
-    `processed <= given` in every partition, so nothing is committed that the caller is not done with.
+    `processed <= given` holds in every partition, so only records that the caller is done with are committed.
     """
 
     def __init__(self) -> None:
@@ -34,13 +34,13 @@ class Progress:
         self._in_hand: Mapping[Slot, Offset] = {}
 
     def begin(self, starts: Offsets) -> None:
-        """Reading begins at these offsets."""
+        """Start reading at these offsets."""
         self._places.update({partition: Place(offset) for partition, offset in starts.items()})
 
     def give(self, upto: Mapping[Slot, Offset]) -> None:
-        """Records were given to the caller, in each partition up to before this offset.
+        """Note that the caller got each partition's records before the given offset.
 
-        A lower offset than before says that the partition starts again: its topic was deleted and created, or cut off.
+        A lower offset than the last means that the partition starts again: its topic was recreated or truncated.
         """
         for partition, offset in upto.items():
             place = self._places.get(partition)
@@ -51,12 +51,12 @@ class Progress:
         self._in_hand = upto
 
     def given(self, partition: PartitionId) -> Offset | None:
-        """The offset after the last record that the caller got from a partition."""
+        """Return the offset after the last record that the caller got from a partition, or None."""
         place = self._places.get(partition)
         return place.given if place else None
 
     def processed(self) -> Offsets:
-        """The first offset of each partition that is not processed, where something was."""
+        """Return the first unprocessed offset of each partition with processed records."""
         return {
             PartitionId(*partition): place.processed
             for partition, place in self._places.items()
@@ -64,19 +64,19 @@ class Progress:
         }
 
     def settle(self) -> None:
-        """The caller came back, so what was in hand is processed."""
+        """Mark the records in hand as processed: the caller came back."""
         for partition in self._in_hand:
             place = self._places[partition]
             place.processed = place.given
         self._in_hand = {}
 
     def settle_all(self) -> None:
-        """Everything given out is processed."""
+        """Mark all records given out as processed."""
         for place in self._places.values():
             place.processed = place.given
 
     def settle_upto(self, record: ConsumerRecord) -> bool:
-        """A record and all before it in its partition are processed; False if the partition is no longer ours."""
+        """Mark a record and all before it in its partition as processed; False if the partition is lost."""
         place = self._places.get((record.topic, record.partition))
         if place is None or record.offset >= place.given:
             return False
@@ -84,9 +84,9 @@ class Progress:
         return True
 
     def settle_to(self, offsets: Offsets) -> None:
-        """All before these offsets is processed; partitions that are no longer ours are left out.
+        """Mark all records before these offsets as processed. Partitions that were lost are skipped.
 
-        An offset may be lower than before, where a partition starts again.
+        An offset may be lower than the last if a partition starts again.
         """
         for partition, offset in offsets.items():
             place = self._places.get(partition)
@@ -94,7 +94,7 @@ class Progress:
                 place.processed = offset
 
     def uncommitted(self) -> Offsets:
-        """What is processed and not yet committed."""
+        """Return the processed offsets that are not committed yet."""
         return {
             PartitionId(*partition): place.processed
             for partition, place in self._places.items()
@@ -102,24 +102,24 @@ class Progress:
         }
 
     def commit(self, offsets: Offsets) -> None:
-        """These were handed to the broker."""
+        """Note that the offsets were sent to the broker."""
         for partition, offset in offsets.items():
             if partition in self._places:
                 self._places[partition].committed = offset
 
     def refuse(self, partitions: Iterable[PartitionId]) -> None:
-        """The broker did not take these, so they are to be handed to it again."""
+        """Note the broker's refusal for these partitions: their offsets have to be sent again."""
         for partition in partitions:
             if partition in self._places:
                 self._places[partition].committed = _NOWHERE
 
     def clear(self) -> None:
-        """Nothing is ours any more."""
+        """Forget all partitions."""
         self._places.clear()
         self._in_hand = {}
 
     def forget(self, partitions: Iterable[PartitionId]) -> None:
-        """These are no longer ours."""
+        """Forget these partitions."""
         gone = set(partitions)
         for partition in gone:
             self._places.pop(partition, None)
@@ -127,6 +127,6 @@ class Progress:
 
 
 def upto(records: Iterable[ConsumerRecord | Origin]) -> dict[Slot, Offset]:
-    """The offset after the last of these records, in each of their partitions."""
+    """Return the offset after the last of these records, for each of their partitions."""
     last = {(record.topic, record.partition): record.offset for record in records}
     return {slot: Offset(offset + 1) for slot, offset in last.items()}

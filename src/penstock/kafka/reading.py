@@ -1,4 +1,4 @@
-"""One consumer's connection to the broker: giving records out, and keeping account of them."""
+"""Core of a consumer: fetches records, gives them out, and tracks progress."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PATIENCE_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Plan:
-    """What to read, for whom, and how; `starts` are the offsets to begin at where there is no group."""
+    """Configuration of a consumer. `starts` has the offsets to start at if there is no group."""
 
     settings: Settings
     topics: Sequence[str]
@@ -49,7 +49,7 @@ class Plan:
 
 
 class Reading:
-    """Gives records out in order, and counts those as processed that the caller came back from."""
+    """Gives records out in order, and marks them as processed when the caller comes back."""
 
     def __init__(self, plan: Plan, options: dict[str, Any]) -> None:
         self._plan = plan
@@ -71,13 +71,13 @@ class Reading:
         self._begin()
 
     def take(self, size: int, fetch_size: int) -> list[ConsumerRecord]:
-        """Give out the next records, at most `size`; StopIteration when nothing arrives for the time-out.
+        """Return the next records, at most `size`. Raise StopIteration if nothing arrives within the timeout.
 
-        1. What was given out before is processed, since the caller came back.
-        2. It is committed, if the policy says so; a batch ends where all that was fetched is given out.
-        3. What went wrong in the background is raised.
-        4. Messages are fetched, unless some are left; the group is served either way.
-        5. They are decoded and given out.
+        1. Mark the records given out before as processed, since the caller came back.
+        2. Commit them if the policy says so. A batch ends when all fetched records are given out.
+        3. Raise background errors.
+        4. Fetch messages, unless some are left. The group is served in either case.
+        5. Decode the messages and give them out.
         """
         with self._session.lock:
             self._refuse_closed()
@@ -90,7 +90,7 @@ class Reading:
                 self._keepalive.caller_goes()
 
     def commit(self, record: ConsumerRecord | None) -> None:
-        """Commit a record and those before it in its partition, or all that were given out; wait for the answer."""
+        """Commit the partition up to and including a record, or all records given out. Wait for the answer."""
         with self._session.lock:
             self._refuse_closed()
             if record is None:
@@ -101,12 +101,12 @@ class Reading:
             self._committer.commit(wait=True)
 
     def assignment(self) -> list[PartitionId]:
-        """The partitions that are read now."""
+        """Return the partitions that are read now."""
         with self._session.lock:
             return [] if self._closed else [partition_id(place) for place in self._handle.assignment()]
 
     def close(self) -> None:
-        """Commit what was processed and leave the group; ends a `take` that waits on another thread."""
+        """Commit processed records and leave the group. Ends a waiting `take` on another thread."""
         self._closing.set()
         self._keepalive.stop()
         with self._session.lock:
@@ -165,12 +165,12 @@ class Reading:
                 raise StopIteration
 
     def _is_joining(self) -> bool:
-        """Whether partitions may still come from the group; that is not waited for longer than one call may take."""
+        """Whether the group may still assign partitions, waiting at most for the settings' timeout."""
         waited = monotonic() - self._rebalance.changed_at
         return not self._rebalance.partitions and waited < self._plan.settings.timeout
 
     def _refuse_early_end(self) -> None:
-        """Raise unless the time-out is a normal end: no more records, or no partition for one member too many."""
+        """Raise unless the timeout is a normal end: no more records, or more members than partitions."""
         self._refuse_lost_connection()
         if not self._rebalance.settled:
             raise OperationTimedOut(
@@ -179,7 +179,7 @@ class Reading:
             )
 
     def _refuse_lost_connection(self) -> None:
-        """Raise BrokerUnavailable if the connection was lost and cannot be made again."""
+        """Raise BrokerUnavailable if the connection was lost and cannot be restored."""
         if self._watch.hopeless:
             with Admin(self._plan.settings) as admin:
                 find_partitions(admin, self._plan.topics)

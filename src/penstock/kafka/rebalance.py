@@ -1,4 +1,4 @@
-"""What happens when a group shares its partitions out anew."""
+"""Rebalance handling of a group member."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OnPartitions = Callable[[list[PartitionId]], None]
 
 
 class Callbacks(NamedTuple):
-    """What the caller wants to hear of."""
+    """The caller's rebalance callbacks."""
 
     on_assigned: OnPartitions | None = None
     on_revoked: OnPartitions | None = None
@@ -27,12 +27,11 @@ class Callbacks(NamedTuple):
 
 
 class Rebalance:
-    """librdkafka's rebalance callbacks; they run inside a poll, on whichever thread polls.
+    """Handlers of librdkafka's rebalance callbacks. They run inside a poll, on the polling thread.
 
-    `settled` says whether the group has told this member its share, which may be none, in `partitions`.
+    `settled` is true once the group has assigned `partitions`, possibly none.
 
-    None of them raises, because librdkafka would throw fetched messages away: what goes wrong is a failure of the
-    session.
+    No handler raises, because librdkafka would discard fetched messages: errors become failures of the session.
     """
 
     def __init__(self, session: Session, fetcher: Fetcher, committer: Committer, callbacks: Callbacks) -> None:
@@ -45,12 +44,12 @@ class Rebalance:
         self._callbacks = callbacks
 
     def assigned(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
-        """Partitions are ours from now on; a cooperative group first gives none, and then those that others gave up."""
+        """Add partitions. A cooperative group first assigns none, then those released by others."""
         self._change(self.partitions.union(map(partition_id, places)), settled=True)
         self._tell(self._callbacks.on_assigned, places)
 
     def revoked(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
-        """Partitions go to other members, as soon as this returns: commit what was processed first."""
+        """Commit processed records, then release partitions, which go to other members after the return."""
         try:
             self._tell(self._callbacks.on_revoked, places)
             self._committer.commit(wait=True)
@@ -60,12 +59,12 @@ class Rebalance:
             self._let_go(places)
 
     def lost(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
-        """Partitions went to other members already, so that nothing can be committed."""
+        """Release partitions already owned by other members. Nothing can be committed."""
         self._let_go(places)
         self._tell(self._callbacks.on_lost, places)
 
     def _let_go(self, places: Sequence[TopicPartition]) -> None:
-        """Forget partitions, and that they may be paused, which librdkafka would still know when they come back."""
+        """Forget partitions. Resume them, since librdkafka would remember the pause at a later assignment."""
         self._session.handle.resume(list(places))
         partitions = [partition_id(place) for place in places]
         self._session.progress.forget(partitions)

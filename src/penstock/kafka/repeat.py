@@ -1,4 +1,4 @@
-"""Asking again while brokers come and go, and partitions and groups move between them."""
+"""Repeat requests while brokers come and go, and while partitions and groups move between brokers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 Answer = TypeVar("Answer")
 
 TURN = 5.0
-"""How long one turn waits: librdkafka goes on waiting for a broker that is gone, a new connection finds another."""
+"""Timeout of one attempt in seconds: librdkafka keeps waiting for a lost broker, a new connection finds another."""
 
 _PAUSE = 0.2
 _PASSING = {
@@ -20,7 +20,7 @@ _PASSING = {
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError._TIMED_OUT,  # noqa: SLF001 - librdkafka's own codes begin so
+    KafkaError._TIMED_OUT,  # noqa: SLF001 - librdkafka's own codes start with _
     KafkaError._TRANSPORT,  # noqa: SLF001 - as above
 }
 
@@ -28,7 +28,7 @@ _PASSING = {
 def until_answered(
     call: Callable[[], Answer], deadline: float, before_next: Callable[[], None] = lambda: None
 ) -> Answer:
-    """The answer of a call that may be repeated; a failure that may pass counts only at the deadline."""
+    """Return the answer of a call that is safe to repeat. Transient failures are raised at the deadline only."""
     while True:
         try:
             return call()

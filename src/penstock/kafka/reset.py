@@ -1,4 +1,4 @@
-"""Moving a group to other offsets: first where each partition would go, then, if wanted, doing it."""
+"""Move a group to other offsets: plan the move of each partition, then commit the plan on request."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ _SHIFT = re.compile(r"[+-]\d+")
 
 @dataclass(frozen=True)
 class Earliest:
-    """To the oldest record."""
+    """Move to the oldest record."""
 
 
 @dataclass(frozen=True)
 class Latest:
-    """Past the newest record."""
+    """Move past the newest record."""
 
 
 @dataclass(frozen=True)
 class AtTime:
-    """To the first record at or after a time."""
+    """Move to the first record at or after a time."""
 
     when: datetime
 
 
 @dataclass(frozen=True)
 class AtOffset:
-    """To an offset."""
+    """Move to an offset."""
 
     offset: int
 
 
 @dataclass(frozen=True)
 class Shift:
-    """So many records on from where the group is, or back."""
+    """Move by a number of records, forward or back from the group's position."""
 
     by: int
 
@@ -54,7 +54,7 @@ Target = Earliest | Latest | AtTime | AtOffset | Shift
 
 @dataclass(frozen=True)
 class Move:
-    """Where a group is in one partition, where it would go, and where the partition ends."""
+    """A group's current offset in one partition, its new offset, and the partition's end."""
 
     partition: PartitionId
     before: Offset | None
@@ -63,7 +63,7 @@ class Move:
 
 
 def parse_target(text: str) -> Target:
-    """A target as people write it: `earliest`, `latest`, a time, an offset, `+N` or `-N`."""
+    """Parse a target: `earliest`, `latest`, a time, an offset, `+N` or `-N`."""
     named: dict[str, Target] = {"earliest": Earliest(), "latest": Latest()}
     if text in named:
         return named[text]
@@ -79,7 +79,7 @@ def parse_target(text: str) -> Target:
 
 
 def destination(target: Target, first: Offset, end: Offset, committed: Offset | None, at_time: Offset) -> Offset:
-    """The offset to go to in one partition, never outside of what the partition has; a shift needs a committed one."""
+    """Return the new offset, within the partition's range. A shift is relative to the committed or first offset."""
     match target:
         case Earliest():
             wanted: int = first
@@ -97,7 +97,7 @@ def destination(target: Target, first: Offset, end: Offset, committed: Offset | 
 def plan_reset(
     admin: Admin, group: Group, target: Target, topics: Collection[str] = (), partitions: Collection[int] = ()
 ) -> list[Move]:
-    """Where the group would go; nothing is changed."""
+    """Return the planned moves; nothing is changed. A shift omits partitions without a committed offset."""
     chosen = _chosen(admin, group, topics, partitions)
     first, end = first_offsets(admin, chosen), end_offsets(admin, chosen)
     timed = offsets_at(admin, chosen, target.when) if isinstance(target, AtTime) else end
@@ -115,7 +115,7 @@ def plan_reset(
 
 
 def reset_group(admin: Admin, name: str, moves: Sequence[Move]) -> None:
-    """Commit the moves; GroupBusy names the members that still run."""
+    """Commit the moves. GroupBusy names the members that are still running."""
     group = describe_group(admin, name)
     if group.members:
         running = ", ".join(sorted({f"{member.client_id} at {member.host}" for member in group.members}))

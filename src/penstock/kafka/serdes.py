@@ -1,4 +1,4 @@
-"""What a producer writes: records of a schema, or what the user's own serializer makes of them."""
+"""Serdes of a producer: Avro with a schema, or the user's own serializer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SOURCES = "name a schema (an .avsc file, Avro text or a dict), a registered sub
 
 
 def as_schema(source: SchemaSource) -> Schema:
-    """A schema from a Schema, the path of an .avsc file, Avro's JSON as text or dict, or a primitive's name."""
+    """Return a schema from a Schema, the path of an .avsc file, Avro JSON as text or dict, or a primitive's name."""
     if isinstance(source, Schema):
         return source
     if not isinstance(source, str | Path) or source in PRIMITIVES:
@@ -32,7 +32,7 @@ def as_schema(source: SchemaSource) -> Schema:
 
 
 class SchemaSerdes:
-    """Makes serdes for one topic's schemas, which a registry keeps."""
+    """Serdes for the schemas of a topic, stored in a registry."""
 
     def __init__(self, registry: SchemaRegistry, width: IdWidth, topic: str, *, register: bool) -> None:
         self._registry = registry
@@ -41,14 +41,14 @@ class SchemaSerdes:
         self._register = register
 
     def values(self, schema: SchemaSource | None, subject: str | None, version: Version) -> Serde:
-        """Values of the schema given, or else of the version that is registered under the subject."""
+        """Return the serde of the given schema, or else of the version registered under the subject."""
         named = subject or f"{self._topic}-value"
         if schema is not None:
             return self._serde(named, as_schema(schema), register=self._register)
         return self._serde(named, self._registry.by_version(named, version).schema, register=False)
 
     def keys(self, schema: SchemaSource) -> Serde:
-        """Keys of this schema."""
+        """Return the serde of keys with this schema."""
         return self._serde(f"{self._topic}-key", as_schema(schema), register=self._register)
 
     def _serde(self, subject: str, schema: Schema, *, register: bool) -> Serde:
@@ -57,7 +57,7 @@ class SchemaSerdes:
 
 
 def own_serde(serializer: Serializer) -> Serde:
-    """Values as the user's own serializer makes them; they are read back as bytes."""
+    """Return the serde of a user's serializer. Values are read back as bytes."""
 
     def encode(value: object) -> bytes:
         data: object = serializer(value)
@@ -69,7 +69,7 @@ def own_serde(serializer: Serializer) -> Serde:
 
 
 def check_one_source(schema: object, subject: str | None, serializer: Serializer | None) -> None:
-    """Refuse values without a schema, unless a serializer is named on purpose; refuse both at once."""
+    """Raise UsageError unless there is either a schema or a serializer."""
     if schema is None and subject is None and serializer is None:
         raise UsageError("a producer needs a schema for its values", hint=_SOURCES)
     if serializer is not None and (schema is not None or subject is not None):

@@ -1,4 +1,4 @@
-"""What the parts of one consumer share."""
+"""State shared by the parts of one consumer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from penstock.kafka.progress import Progress
 
 @dataclass(frozen=True)
 class Session:
-    """The connection, and the account kept of it; whoever holds `lock` may poll and change the account.
+    """Handle and progress of a consumer. The holder of `lock` may poll and change the progress.
 
-    `failures` are what went wrong where nobody waited for it, to be raised when the caller comes back.
+    `failures` are background errors, raised when the caller comes back.
     """
 
     handle: Handle

@@ -1,4 +1,4 @@
-"""What topics hold at one moment: every record between two places, undecoded, and then an end."""
+"""Bounded reads: the current records of topics, undecoded, between start and end offsets."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _WAIT_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Span:
-    """The records from `starts` up to, and without, `ends`; what is written later is not part of it."""
+    """The records from `starts` up to, but not including, `ends`. Records written later are not included."""
 
     starts: Offsets
     ends: Offsets
 
     @property
     def size(self) -> int:
-        """How many offsets lie in it; a compacted topic has fewer records."""
+        """Number of offsets in the span. A compacted topic has fewer records."""
         return sum(self.ends[partition] - start for partition, start in self.starts.items())
 
 
 def find_span(settings: Settings, topics: Collection[str], start: Moment = "earliest") -> Span:
-    """Everything that these topics, which have to be there, hold now, from a moment on."""
+    """Return the span of all current records from `start` on. The topics must exist."""
     with Admin(settings) as admin:
         partitions = find_partitions(admin, topics)
         ends = end_offsets(admin, partitions)
@@ -50,7 +50,7 @@ def find_span(settings: Settings, topics: Collection[str], start: Moment = "earl
 
 
 def newest_span(settings: Settings, topics: Collection[str], records: int) -> Span:
-    """The newest records of each partition, so many of each; a pattern may match no topic yet."""
+    """Return the span of the newest `records` of each partition. A pattern may match no topic yet."""
     with Admin(settings) as admin:
         partitions = find_partitions(admin, topics)
         first, ends = first_offsets(admin, partitions), end_offsets(admin, partitions)
@@ -59,7 +59,7 @@ def newest_span(settings: Settings, topics: Collection[str], records: int) -> Sp
 
 
 def read_span(settings: Settings, span: Span) -> Iterator[ConsumerRecord]:
-    """The records of a span, in order within each partition; a Transient error says that the broker went away."""
+    """Yield the records of a span, in order within each partition. A Transient error means the broker was lost."""
     if not span.starts:
         return
     topics = sorted({partition.topic for partition in span.starts})
@@ -82,7 +82,7 @@ def _records(handle: Handle, span: Span, watch: ConnectionWatch, settings: Setti
         if messages:
             heard = monotonic()
         elif watch.hopeless or monotonic() - heard > settings.timeout:
-            silence = watch.reason or KafkaError(KafkaError._TIMED_OUT)  # noqa: SLF001 - librdkafka's own codes begin so
+            silence = watch.reason or KafkaError(KafkaError._TIMED_OUT)  # noqa: SLF001 - librdkafka's own codes start with _
             raise translate(silence, f"reading {', '.join(sorted({place.topic for place in left}))}")
         for message in messages:
             if _is_record(message, settings):
@@ -97,7 +97,7 @@ def _records(handle: Handle, span: Span, watch: ConnectionWatch, settings: Setti
 
 
 def _is_record(message: Message, settings: Settings) -> bool:
-    """Whether this is a record, or the note that its partition has no more; errors are raised."""
+    """Return True for a record, False for the end of its partition. Raise errors."""
     error = message.error()
     if error is None:
         return True
@@ -110,5 +110,5 @@ def _is_record(message: Message, settings: Settings) -> bool:
     )
 
 
-def _place_of(message: Any) -> PartitionId:  # noqa: ANN401 - the stub's messages need not have been read, so lack a place
+def _place_of(message: Any) -> PartitionId:  # noqa: ANN401 - the stub's messages may have no partition
     return PartitionId(message.topic(), message.partition())

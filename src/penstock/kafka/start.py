@@ -1,4 +1,4 @@
-"""Where reading starts: the partitions of the topics, and the offsets of a moment in them."""
+"""Start of reading: the partitions of topics, and their offsets at a start time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from penstock.kafka.offsets import Offsets, PartitionId, commit_offsets, end_off
 
 Fallback = Literal["earliest", "latest"]
 Start = str | datetime
-"""`earliest`, `latest`, or a time, also in words: ISO 8601 or an age such as `2h ago`."""
+"""`earliest`, `latest`, or a time, also as text: ISO 8601 or an age such as `2h ago`."""
 
 Moment = Fallback | datetime
 
 
 def moment(start: Start) -> Moment:
-    """What the words stand for."""
+    """Return the start with its text parsed."""
     match start:
         case "earliest" | "latest" | datetime():
             return start
@@ -32,7 +32,7 @@ def moment(start: Start) -> Moment:
 
 
 def topic_names(topics: str | Sequence[str]) -> list[str]:
-    """The topics or `^patterns` as a list; refuses an empty one and patterns that cannot be read."""
+    """Return the topics or `^patterns` as a list. Raise UsageError if empty or if a pattern is invalid."""
     names = [topics] if isinstance(topics, str) else list(topics)
     if not names or not all(names):
         raise UsageError("a consumer needs the name of a topic", hint="name one, a list, or a pattern: '^orders-.*'")
@@ -45,15 +45,15 @@ def topic_names(topics: str | Sequence[str]) -> list[str]:
 
 
 def is_pattern(topic: str) -> bool:
-    """Whether this is a regular expression for names of topics."""
+    """Whether this is a regular expression for topic names."""
     return topic.startswith("^")
 
 
 def prepare(settings: Settings, topics: Collection[str], group: str | None, start: Moment | None) -> Offsets:
-    """Check that the topics are there, and find the offsets to start at: those of `start` in every partition.
+    """Check that the topics exist, and return the offsets of `start` in every partition.
 
-    A group is moved there, which the broker allows as long as it has no members. Without a start there is nothing
-    to find: a group goes on where it is.
+    A group is moved to these offsets, which the broker allows only while the group has no members. Without a start the
+    result is empty: a group continues at its committed offsets.
     """
     with Admin(settings) as admin:
         partitions = find_partitions(admin, topics)
@@ -70,7 +70,7 @@ def prepare(settings: Settings, topics: Collection[str], group: str | None, star
 
 
 def find_partitions(admin: Admin, topics: Collection[str]) -> list[PartitionId]:
-    """All partitions of the topics, which have to be there; a pattern may match none yet."""
+    """Return all partitions of the topics, which must exist. A pattern may match none yet."""
     patterns = [topic for topic in topics if is_pattern(topic)]
     named = [topic for topic in topics if not is_pattern(topic)]
     found = {topic: read_layouts(admin, topic) for topic in named} | _matching(admin, patterns)
@@ -88,7 +88,7 @@ def _matching(admin: Admin, patterns: Collection[str]) -> dict[str, tuple[Layout
 
 
 def starting_offsets(admin: Admin, partitions: Collection[PartitionId], start: Moment) -> Offsets:
-    """The offsets of a moment in each partition."""
+    """Return the offsets of a start in each partition."""
     if start == "earliest":
         return first_offsets(admin, partitions)
     if start == "latest":

@@ -1,4 +1,4 @@
-"""The ids of topics: a topic that was deleted and made anew has its old name and another id."""
+"""Ids of topics: a topic that was deleted and recreated has its old name and a new id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.kafka.errors import Right
 
 
 def topic_ids(admin: Admin, topics: Collection[TopicName]) -> dict[TopicName, str]:
-    """The id of each topic, all of which have to be there."""
+    """Return the id of each topic. All topics must exist."""
     if not topics:
         return {}
     names = sorted(topics)

@@ -1,4 +1,4 @@
-"""Finding a topic when a client is made: within the stated time, with an error that names the cause."""
+"""Look up a topic when a client is created: within the timeout, with an error that names the cause."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from penstock.kafka.metadata import MetadataClient, read_metadata
 from penstock.kafka.watch import ConnectionWatch
 
 _CREATION_SECONDS = 3.0
-"""How long a topic that is not there is waited for: the broker may be creating it because we asked."""
+"""How long to wait for a missing topic: the broker may be creating it because of the lookup."""
 
 _PAUSE_SECONDS = 0.1
 _NOT_YET = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.LEADER_NOT_AVAILABLE}
 
 
 class TopicLookup:
-    """Asks one client for one topic; `watch` is the client's `error_cb`."""
+    """Looks up a topic with a given client. `watch` is the client's `error_cb`."""
 
     def __init__(self, client: MetadataClient, topic: str, settings: Settings, watch: ConnectionWatch) -> None:
         self._client = client
@@ -29,7 +29,7 @@ class TopicLookup:
         self._watch = watch
 
     def partition_count(self, *needs: Right) -> int:
-        """How many partitions the topic has; TopicNotFound, BrokerUnavailable and the like end the waiting."""
+        """Return the number of partitions. Raise TopicNotFound, BrokerUnavailable and the like."""
         give_up = monotonic() + _CREATION_SECONDS
         while (found := self._ask()).error is not None:
             if found.error.code() not in _NOT_YET or monotonic() >= give_up:

@@ -1,4 +1,4 @@
-"""What topics look like: a line for each in a list, and one topic in full."""
+"""State of topics: summaries for lists, and one topic in full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LeaderSizes = Mapping[tuple[BrokerId | None, PartitionId], int]
 
 @dataclass(frozen=True)
 class TopicSummary:
-    """One topic in a list; the records are those between first and last offset, of which some may be compacted away."""
+    """Summary of a topic. `records` counts all offsets from first to last; some may be compacted away."""
 
     name: TopicName
     partitions: int
@@ -29,7 +29,7 @@ class TopicSummary:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """One partition: where it is kept, from which to which offset it reaches, and its size on its leader's disk."""
+    """A partition's placement, its first and end offsets, and its size on the leader's disk."""
 
     layout: Layout
     first: Offset | None
@@ -38,13 +38,13 @@ class PartitionState:
 
     @property
     def records(self) -> int | None:
-        """About how many records it has."""
+        """Approximate number of records."""
         return None if self.first is None or self.end is None else self.end - self.first
 
 
 @dataclass(frozen=True)
 class TopicState:
-    """One topic in full; `notes` say what could not be found out, and why."""
+    """A topic in full. `notes` explain missing details."""
 
     name: TopicName
     partitions: tuple[PartitionState, ...]
@@ -53,7 +53,7 @@ class TopicState:
 
 
 def list_topics(admin: Admin, *, internal: bool = False) -> list[TopicSummary]:
-    """All topics that the user may see, Kafka's own only if wanted."""
+    """Return all topics that the user may see, Kafka's internal topics only with `internal`."""
     cluster = read_cluster(admin)
     shown = {name: layouts for name, layouts in cluster.topics.items() if internal or not is_internal(name)}
     led = [partition for name, layouts in shown.items() for partition in _with_leader(name, layouts)]
@@ -65,7 +65,7 @@ def list_topics(admin: Admin, *, internal: bool = False) -> list[TopicSummary]:
 
 
 def describe_topic(admin: Admin, name: str) -> TopicState:
-    """One topic in full, also for a user who may not see all of it."""
+    """Return a topic in full, or without the details that the user may not see."""
     topic, layouts = TopicName(name), read_layouts(admin, name)
     led = _with_leader(topic, layouts)
     first, end = first_offsets(admin, led), end_offsets(admin, led)

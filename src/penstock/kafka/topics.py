@@ -1,4 +1,4 @@
-"""Making, growing and deleting topics."""
+"""Create, extend and delete topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.kafka.cluster import read_cluster, read_layouts
 from penstock.kafka.errors import Right
 
 MAX_LETTER_BYTES = 32 * 1024 * 1024
-"""A message that was refused may be as large as its own topic took."""
+"""Limit for dead letters, which may be as large as the largest message accepted by their source topic."""
 
 _BROKERS_DEFAULT = -1
 _PAUSE = 0.05
@@ -29,7 +29,7 @@ def create_topic(
     replication: int | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> None:
-    """Make a topic and wait until each partition has a leader; the brokers' defaults hold for what is not given."""
+    """Create a topic and wait until each partition has a leader. Missing values use the brokers' defaults."""
     new = NewTopic(
         name,
         num_partitions=_BROKERS_DEFAULT if partitions is None else partitions,
@@ -48,7 +48,7 @@ def ensure_topic(
     replication: int | None = None,
     config: Mapping[str, str] | None = None,
 ) -> bool:
-    """Make the topic unless it is there, which is left as it is; says whether it was made."""
+    """Create the topic if it does not exist. Return True if it was created; existing topics stay unchanged."""
     with Admin(settings) as admin:
         try:
             create_topic(admin, name, partitions=partitions, replication=replication, settings=config)
@@ -58,19 +58,19 @@ def ensure_topic(
 
 
 def ensure_dead_letters(settings: Settings, name: str) -> None:
-    """Make a topic for dead letters unless it is there; it keeps them, large ones too, until somebody looks at them."""
+    """Create a dead-letter topic if it does not exist. Letters never expire, and may be large."""
     ensure_topic(settings, name, config={"retention.ms": "-1", "max.message.bytes": str(MAX_LETTER_BYTES)})
 
 
 def add_partitions(admin: Admin, name: str, total: int) -> None:
-    """Let a topic have more partitions than it has."""
+    """Increase the number of partitions of a topic to `total`."""
     tried, needs = f"adding partitions to topic '{name}'", [Right("ALTER", "topic", name)]
     admin.order(AdminClient.create_partitions, [NewPartitions(name, total)], tried=tried, needs=needs)
     _await_leaders(admin, name)
 
 
 def delete_topic(admin: Admin, name: str) -> None:
-    """Delete a topic and its records; TopicNotFound has a hint with the closest name."""
+    """Delete a topic and its records. TopicNotFound has a hint with the closest name."""
     tried, needs = f"deleting topic '{name}'", [Right("DELETE", "topic", name)]
     try:
         admin.order(AdminClient.delete_topics, [name], tried=tried, needs=needs)
@@ -80,10 +80,10 @@ def delete_topic(admin: Admin, name: str) -> None:
 
 
 def moved_share(before: int, after: int) -> float:
-    """Which share of keys, spread by hash, changes its partition when their number changes.
+    """Return the share of hashed keys that change their partition when the number of partitions changes.
 
-    A key stays if its hash leaves the same remainder by both numbers, which min(before, after) of each
-    lcm(before, after) hashes do.
+    A key stays if its hash has equal remainders for both numbers: min(before, after) of each lcm(before, after) hashes
+    do.
     """
     if min(before, after) < 1:
         raise UsageError("a topic has at least one partition")
@@ -91,7 +91,7 @@ def moved_share(before: int, after: int) -> float:
 
 
 def _await_leaders(admin: Admin, name: str) -> None:
-    """Brokers learn of new partitions one after another; a client that comes too early finds no leader."""
+    """Wait for all leaders. Brokers learn of new partitions one after another; an early client finds no leader."""
     deadline = time.monotonic() + admin.settings.timeout
     while not _led(admin, name):
         if time.monotonic() > deadline:

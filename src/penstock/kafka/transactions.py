@@ -1,4 +1,4 @@
-"""Records for several topics that appear together or not at all."""
+"""Transactional producer: records for several topics appear together or not at all."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from penstock.kafka.producer_options import JAVA_PARTITIONER, ProducerOptions, l
 from penstock.kafka.topics import MAX_LETTER_BYTES
 from penstock.kafka.watch import ConnectionWatch
 
-_FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}  # noqa: SLF001 - librdkafka's own codes begin so
+_FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}  # noqa: SLF001 - librdkafka's own codes start with _
 _POLL_SECONDS = 0.05
 _DELIVERY_SECONDS = 30.0
-"""Less than the minute after which a broker takes back a transaction."""
+"""Less than the minute after which a broker aborts a transaction."""
 
 _BATCH_BYTES = 64 * 1024
-"""A topic limits batches, not records: one that allows small records only would reject a large batch of them."""
+"""A topic limits batches, not records: a topic for small records would reject a large batch of them."""
 
 
 class Outgoing(NamedTuple):
-    """A record as it is sent: bytes, with its topic and headers."""
+    """A record to send: bytes, with topic and headers."""
 
     topic: str
     key: bytes | None
@@ -38,8 +38,8 @@ class Outgoing(NamedTuple):
 class TransactionalProducer:
     """Sends records in transactions: readers of committed records see all of a transaction, or nothing.
 
-    Making one ends what an earlier one of the same name left open, and lets that one commit nothing more; so of two
-    that were started by mistake, the later one wins and the earlier one fails with KafkaRefused.
+    A new producer aborts the open transaction of an earlier producer with the same name, which can then commit nothing.
+    So if two are started by mistake, the later one wins and the earlier one fails with KafkaRefused.
     """
 
     def __init__(self, settings: Settings, name: str) -> None:
@@ -66,7 +66,7 @@ class TransactionalProducer:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything sent in the block is committed at its end; any error in it takes all of it back."""
+        """Commit the block's records at its end. Any error in the block aborts the transaction."""
         with self._told("sending"):
             self._handle.begin_transaction()
         try:
@@ -79,7 +79,7 @@ class TransactionalProducer:
             raise
 
     def send(self, record: Outgoing) -> None:
-        """Send a record within a transaction; where the buffer is full, wait for room."""
+        """Send a record within a transaction. If the buffer is full, wait for room."""
         with self._told(f"sending to {record.topic}", Right("WRITE", "topic", record.topic)):
             while True:
                 try:
@@ -90,8 +90,8 @@ class TransactionalProducer:
                     return
 
     def close(self) -> None:
-        """Let the handle go; every transaction was committed or taken back before."""
-        # A SystemError is how an error of librdkafka's own threads comes out of `close`.
+        """Close the handle. Every transaction was already committed or aborted."""
+        # `close` raises an error of librdkafka's own threads as SystemError.
         with suppress(KafkaException, SystemError):
             self._handle.close()
 
