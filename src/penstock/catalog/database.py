@@ -66,7 +66,7 @@ class Database:
 
     def open(self) -> Self:
         """Connect once, to report a wrong address with its reason, and migrate the tables."""
-        from penstock.catalog.migrations import migrate  # noqa: PLC0415 - migrations are written with this module
+        from penstock.catalog.migrations import migrate  # noqa: PLC0415 - the migrations import this module
 
         with self._told(), psycopg.connect(self._conninfo, connect_timeout=_CONNECT_SECONDS) as connection:
             self.migrated = migrate(connection, SCHEMA)

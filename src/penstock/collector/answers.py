@@ -13,8 +13,8 @@ from penstock.errors import PenstockError
 RETRY_SECONDS = "2"
 
 EventStatus = Literal["accepted", "rejected", "failed", "unknown"]
-"""accepted: in Kafka, on all in-sync replicas. rejected: not a valid event of the topic. failed: not in Kafka, although
-the event is valid. unknown: not acknowledged in time; the event may or may not be in Kafka."""
+"""accepted: in Kafka, on all in-sync replicas. rejected: not a valid event of the topic. failed: not in Kafka, can be
+retried. unknown: not acknowledged in time; the event may or may not be in Kafka."""
 
 Tally = dict[EventStatus, int]
 

@@ -38,7 +38,7 @@ class LimitedRequests(OneWrite):
     all of the time. The timer also ends connections whose client does not read answers.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as uvicorn makes its protocols
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - uvicorn's arguments
         super().__init__(*args, **options)
         self._most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
         self._whole_head: Head | None = None

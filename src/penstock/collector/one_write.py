@@ -52,6 +52,6 @@ class JoinedWrites:
             self._transport.write(together)
             self._waiting.clear()
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - all else is the transport's own affair
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the transport
         """Delegate everything else to the transport."""
         return getattr(self._transport, name)

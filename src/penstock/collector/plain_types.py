@@ -22,7 +22,7 @@ _PRIMITIVES: dict[str, Any] = {
 }
 
 
-def plain_type(avro_type: Type) -> Any:  # noqa: ANN401 - a type made at run time
+def plain_type(avro_type: Type) -> Any:  # noqa: ANN401 - a type created at run time
     """Return the Python type equivalent to an Avro type, or `RICH`."""
     match avro_type:
         case Primitive(name=name, logical=None):

@@ -110,7 +110,7 @@ class EventShape:
         names = {slot.attribute: slot.field.name for slot in self._slots}
         return msgspec.defstruct(name, fields, rename=names, kw_only=True, forbid_unknown_fields=True)
 
-    def _struct_field(self, slot: _Slot, kind: Any) -> Any:  # noqa: ANN401 - what defstruct takes is a tuple of many forms
+    def _struct_field(self, slot: _Slot, kind: Any) -> Any:  # noqa: ANN401 - defstruct accepts tuples of several forms
         if slot.field.name == self.time_field:
             return (slot.attribute, kind | None, None)
         if not slot.field.has_default:

@@ -52,7 +52,7 @@ class Schema:
     def from_registry(cls, text: str, references: Iterable[Reference] = (), *, source: str = "") -> Schema:
         """Parse a schema from a registry. Invalid defaults are ignored, not rejected."""
         schema = cls(text, tuple(references), source)
-        schema._parsed  # noqa: B018 - parsing is what refuses a wrong text
+        schema._parsed  # noqa: B018 - parsing validates the text
         return schema
 
     @classmethod

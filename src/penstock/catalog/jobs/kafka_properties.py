@@ -60,7 +60,7 @@ _BROKER = re.compile(r"[A-Za-z0-9._-]+:\d{1,5}|\[[0-9A-Fa-f:.]+\]:\d{1,5}")
 
 
 def is_own_cluster(bootstrap: str, own: str) -> bool:
-    """Whether the settings contain every broker of a job. A job without brokers uses the settings."""
+    """Whether the settings contain every broker of a job. A job without brokers uses the settings' cluster."""
     return not bootstrap or _brokers(bootstrap) <= _brokers(own)
 
 

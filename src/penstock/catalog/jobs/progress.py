@@ -1,4 +1,4 @@
-"""Progress of a job's query, stored in the database of its tables."""
+"""Progress of a job's query, stored in the database next to the job's tables."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ ReadingAgain = Callable[[Work, Take], Query]
 
 
 def active_works(database: Database, own_cluster: str = "") -> list[Work]:
-    """Return the works of active jobs. Raise ConfigError if a job cannot run."""
+    """Return the works of active jobs. Raise ConfigError with the problems of a job that cannot run."""
     with database.transaction() as connection:
         jobs = [job for job in list_jobs(connection) if job.is_active]
         return [work for job in jobs for work in works_of(connection, job, own_cluster)]

@@ -12,7 +12,7 @@ from penstock.catalog.staging.writer import prepare_incoming
 _LOCK = 0x6D65726765
 """Advisory lock that serializes merges, so that the outbox is in commit order."""
 
-# A batch touches few rows of large tables. Always use index lookups, whatever the planner estimates, and never scan an
+# A batch touches few rows of large tables. Use index lookups, whatever the planner estimates, and never scan an
 # entire index. The batch is sorted in memory, and a small sample describes it well enough.
 _PLANNING = b"""
 SET LOCAL random_page_cost = 1;

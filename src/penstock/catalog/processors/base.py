@@ -64,6 +64,6 @@ class RecordProcessor(Processor):
 
     def transform(self, records: DataFrame) -> DataFrame:
         """Apply `process` to every record."""
-        from penstock.catalog.processors.plain import transformed  # noqa: PLC0415 - only this way needs it
+        from penstock.catalog.processors.plain import transformed  # noqa: PLC0415 - only imported for plain processors
 
         return transformed(self, records)

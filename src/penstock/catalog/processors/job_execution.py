@@ -23,8 +23,8 @@ _STATES = ("jobExecution.state", "jobExecution.status")
 class JobExecutionLineageProcessor(Processor):
     """Stores every execution. The merge derives lineage from successful executions only.
 
-    The second form of the event has different names, and `lineage`: pairs of lists, which are joined. The application
-    is the `type`, or else the sender of the event.
+    The second form of the event has different names, and `lineage`: pairs of lists, which are concatenated. The
+    application is the `type`, or else the sender of the event.
     """
 
     columns: ClassVar = (

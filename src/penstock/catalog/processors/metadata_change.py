@@ -84,7 +84,7 @@ def _properties(records: DataFrame) -> Column:
 
 
 def _fields(records: DataFrame) -> Column:
-    """Return the fields as JSON: an empty list for a dataset without schema, null if the event contains neither."""
+    """Return the fields as JSON: an empty list for a dataset without schema, null if the event has no schema part."""
     path, element = _list_at(records, _FIELDS)
     if element is None:
         return F.lit(None).cast("string")

@@ -40,7 +40,7 @@ def transformed(processor: RecordProcessor, records: DataFrame) -> DataFrame:
     return found.select(*columns, F.col("done.problem").alias(PROBLEM), KAFKA)
 
 
-def as_text(value: Any) -> str | None:  # noqa: ANN401 - whatever a processor gives
+def as_text(value: Any) -> str | None:  # noqa: ANN401 - any value of a processor
     """Return a value in PostgreSQL's format: lists and objects as JSON."""
     if value is None or isinstance(value, str):
         return value

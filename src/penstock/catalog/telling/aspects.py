@@ -33,7 +33,7 @@ _TYPES = {
 }
 
 
-def aspect_json(change: Change, state: Any) -> Json:  # noqa: ANN401 - what the aspect holds
+def aspect_json(change: Change, state: Any) -> Json:  # noqa: ANN401 - depends on the aspect
     """Return the JSON of a state of the change's aspect, either `before` or `after`."""
     return _ASPECTS[change.aspect](change, state)
 

@@ -59,7 +59,7 @@ class Change(msgspec.Struct, frozen=True):
         return self.urn.partition("(")[2].partition(",")[0]
 
 
-def _decoded(text: str | None) -> Any:  # noqa: ANN401 - what the aspect holds
+def _decoded(text: str | None) -> Any:  # noqa: ANN401 - depends on the aspect
     return None if text is None else msgspec.json.decode(text)
 
 

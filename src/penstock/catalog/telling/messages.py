@@ -59,7 +59,7 @@ def platform_events(change: Change) -> list[dict[str, Any]]:
     ]
 
 
-def _aspect(change: Change, state: Any) -> dict[str, Any] | None:  # noqa: ANN401 - what the aspect holds
+def _aspect(change: Change, state: Any) -> dict[str, Any] | None:  # noqa: ANN401 - depends on the aspect
     if state is None:
         return None
     return {"value": _json(aspect_json(change, state)), "contentType": "application/json"}

@@ -138,7 +138,7 @@ class _Compiler:
     def _defined(self, lines: Iterable[str]) -> str:
         name = self._new("write_")
         source = "\n".join([f"def {name}(v):", *_indented(lines)])
-        exec(compile(source, f"<{name}>", "exec"), self._env)  # noqa: S102 - made here, with every name in it by repr
+        exec(compile(source, f"<{name}>", "exec"), self._env)  # noqa: S102 - generated here, with every name quoted by repr
         return name
 
     def _record(self, record: RecordType) -> list[str]:

@@ -117,13 +117,13 @@ def _first_branch(node: Json, branches: tuple[Type, ...], depth: int, allowance:
     raise ValueError(f"{shown(node)} is not of type {' or '.join(map(type_name, branches))}")
 
 
-def _expected(node: Json, kind: type, name: str) -> Any:  # noqa: ANN401 - as the kind says
+def _expected(node: Json, kind: type, name: str) -> Any:  # noqa: ANN401 - depends on `kind`
     if not isinstance(node, kind):
         raise ValueError(f"{shown(node)} is not {name}")  # noqa: TRY004 - a wrong value in a file, not a wrong call
     return node
 
 
-def _with_logical(value: Any, base: str, logical: Logical | None) -> object:  # noqa: ANN401 - as the base says
+def _with_logical(value: Any, base: str, logical: Logical | None) -> object:  # noqa: ANN401 - depends on `base`
     if logical is None:
         return value
     if logical.name == "decimal":

@@ -42,7 +42,7 @@ def logical_of(base: str, node: Mapping[str, object], size: int = 0) -> Logical 
     return logical if is_valid and logical.precision else None
 
 
-def logical_misfit(value: Any, logical: Logical) -> str | None:  # noqa: ANN401 - any value may be given
+def logical_misfit(value: Any, logical: Logical) -> str | None:  # noqa: ANN401 - accepts any value
     """Return the reason why a value is invalid, as the rest of a sentence that begins with the value."""
     if logical.name == "decimal":
         return _decimal_misfit(value, logical)

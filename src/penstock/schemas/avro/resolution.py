@@ -230,7 +230,7 @@ def _converted(reader: Primitive | FixedType, writer: Primitive | FixedType) -> 
     return lambda stream: convert(promote(read_raw(stream)))
 
 
-def _in_precision(value: Any, logical: Logical) -> object:  # noqa: ANN401 - as the logical type says
+def _in_precision(value: Any, logical: Logical) -> object:  # noqa: ANN401 - depends on the logical type
     if isinstance(value, Decimal):
         return in_type(value, logical)
     return value.replace(microsecond=value.microsecond // 1000 * 1000) if logical.name.endswith("millis") else value

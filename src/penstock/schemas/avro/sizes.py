@@ -1,7 +1,7 @@
 """Minimum sizes of a type's values, computed without expanding named types.
 
 A record that contains a named type twice doubles the number of values at each level. A schema of a few hundred bytes
-may stand for more values than fit into memory.
+may expand to more values than fit into memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Least(NamedTuple):
 
     @property
     def is_reasonable(self) -> bool:
-        """Whether a short message cannot stand for a huge value."""
+        """Whether a short message cannot decode to a huge value."""
         return self.values <= _FREE_VALUES + _VALUES_PER_BYTE * self.size
 
 

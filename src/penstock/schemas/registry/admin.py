@@ -51,7 +51,7 @@ class RegistryAdmin:
         """Return the compatibility rule of a subject: its own, or else the registry's default."""
         path = f"/config/{quote(subject, safe='')}"
         answer = self._http.request("GET", path, params={"defaultToGlobal": "true"})
-        if answer.status == 404:  # noqa: PLR2004 - registries that ignore the parameter say so for a subject without its own
+        if answer.status == 404:  # noqa: PLR2004 - from registries that ignore the parameter, if the subject has no level
             answer = self._http.request("GET", "/config")
         found = json_of(answer, f"the compatibility of {subject}")
         with shaped(answer):

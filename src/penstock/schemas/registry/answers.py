@@ -19,7 +19,7 @@ _NOT_A_REGISTRY = "the address may lack a path, such as /apis/ccompat/v7 for Api
 _LOGIN = "set PENSTOCK_REGISTRY_USER and PENSTOCK_REGISTRY_PASSWORD, or PENSTOCK_REGISTRY_TOKEN"
 
 
-def json_of(answer: Answer, tried: str) -> Any:  # noqa: ANN401 - the caller knows the shape it asked for
+def json_of(answer: Answer, tried: str) -> Any:  # noqa: ANN401 - the caller knows the type
     """Return the JSON of a successful answer. `tried` describes the request in errors."""
     if answer.status not in _OK:
         raise refusal(answer, tried)
