@@ -41,9 +41,9 @@ def listen(host: str, port: int, setting: str) -> socket.socket:
 
 
 def survive_signals() -> None:
-    """Ignore SIGTERM and SIGINT outside of a server's run; uvicorn handles them while it runs.
+    """Ignore SIGTERM and SIGINT outside of a server's run; a running uvicorn handles both.
 
-    After its graceful shutdown, uvicorn raises the signal again for the handler installed before its start.
+    After a graceful shutdown, uvicorn raises the signal again for the handler installed before its start.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: None)

@@ -28,8 +28,8 @@ _VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
 class YamlFile:
     """The content of a file, and the line of each value.
 
-    `problems` lists non-fatal problems, so that validation can report further problems together with them: duplicate
-    keys and unset variables. `unset` has the key paths of values with unset variables.
+    `problems` lists non-fatal problems, so that validation can report further problems too: duplicate keys and unset
+    variables. `unset` has the key paths of values with unset variables.
     """
 
     path: Path
@@ -45,7 +45,7 @@ class YamlFile:
         return f"{self.path}:{self.lines.get(key_path, 1)}"
 
     def with_others(self, found: Iterable[Problem]) -> list[Problem]:
-        """Return all problems by line, without those in `found` that merely follow from an unset variable."""
+        """Return all problems by line, except consequences of an unset variable in `found`."""
         consequences = tuple(f"{name}{end}" for name in self.unset for end in ":. ")
         others = [problem for problem in found if not problem.message.startswith(consequences)]
         return sorted({*self.problems, *others}, key=_line)

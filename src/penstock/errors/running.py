@@ -12,7 +12,7 @@ class PipelineError(Terminal):
 
 
 class DataLost(PipelineError):
-    """Records were gone before they were read: deleted by retention, or with a topic that was recreated."""
+    """Records were gone before they were read: deleted by retention, or because the topic was recreated."""
 
     code = "pipeline.data_lost"
 
@@ -42,7 +42,7 @@ class QueryFailed(PipelineError):
 
 
 class BatchFailed(PipelineError):
-    """A batch failed many times in the same way, so another retry does not help."""
+    """A batch failed many times in the same way, so further retries do not help."""
 
     code = "pipeline.batch_failed"
 

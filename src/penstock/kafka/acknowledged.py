@@ -92,7 +92,7 @@ class Delivery(msgspec.Struct, eq=False):
             batch.missing += 1
 
     def leave(self, batch: Batch) -> None:
-        """Remove a batch that was added by `join`."""
+        """Remove a batch added by `join`."""
         if not self.settled:
             self.waiting = [each for each in self.waiting if each is not batch]
             batch.missing -= 1

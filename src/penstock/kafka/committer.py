@@ -48,7 +48,7 @@ class Committer:
             self.commit(wait=self._policy.how == "sync")
 
     def commit_in_background(self) -> None:
-        """Commit if due and the policy is `auto`, the only one that does not wait for the caller's return."""
+        """Commit if due under the policy `auto`. All other policies wait for the caller's return."""
         if self._policy.how == "auto":
             self.commit_if_due()
 

@@ -28,8 +28,8 @@ _FETCH_SIZE = 1000
 class Consumer(Iterator[ConsumerRecord]):
     """Iterator over the records of one or more topics, or of all topics that match a `^pattern`.
 
-    A value with a schema is decoded by its schema id (and resolved to the schema `reader`, if given). A value without
-    a schema is returned as `legacy` says, a tombstone as None. An invalid record raises RecordUndecodable, after which
+    A value with a schema is decoded by its schema id (and resolved to the schema `reader`, if given). A value without a
+    schema is returned as `legacy` says, a tombstone as None. An invalid record raises RecordUndecodable, after which
     the iteration can continue. Keys are of `key_type`. `timeout` ends the iteration when nothing arrives for so many
     seconds, not counting the time for joining the group.
 
@@ -44,18 +44,17 @@ class Consumer(Iterator[ConsumerRecord]):
 
     | commit | offsets are committed                              | a crash repeats, at most, records processed       |
     |--------|----------------------------------------------------|---------------------------------------------------|
-    | auto   | in the background, `every` (5) seconds             | in the last `every` seconds                       |
-    | sync   | when the caller returns, waiting for the answer    | since the last commit: `every` "record", "batch"  |
+    | auto   | in the background, every `every` (5) seconds       | in the last `every` seconds                       |
+    | sync   | when the caller comes back, waiting for the answer | since the last commit: `every` "record", "batch"  |
     |        |                                                    | or number of seconds                              |
-    | async  | when the caller returns, without waiting           | as with sync, and those of commits in flight      |
+    | async  | when the caller comes back, without waiting        | as with sync, and those of commits in flight      |
     | none   | by `commit` only                                   | since the last `commit`                           |
 
-    Processed records are committed before their partitions move to another member. The member stays in the group while
-    the caller works on a record, for any length of time. If the record's partition is reassigned meanwhile, the new
-    owner reads the record again. With `assignment="cooperative"`, only partitions that move are revoked. A member with
-    an `instance_id` can restart without moving any partition. The callbacks receive lists of partitions, on the
-    caller's thread or, while the caller is working, on a background thread. The caller gets the exceptions of the
-    callbacks.
+    Processed records are committed before their partitions move to a new owner. The member stays in the group while the
+    caller works on a record, for any length of time. If the record's partition is reassigned meanwhile, the new owner
+    reads the record again. With `assignment="cooperative"`, only moving partitions are revoked. A member with an
+    `instance_id` can restart without moving any partition. The callbacks receive lists of partitions, on the caller's
+    thread or, while the caller is working, on a background thread. The caller gets the exceptions of the callbacks.
 
     Use a consumer from one thread; `close` may be called from any thread. `options` are passed to librdkafka.
     """

@@ -37,8 +37,8 @@ class RecordDecoder:
     def records(self, messages: Iterable[Message]) -> list[ConsumerRecord]:
         """Decode messages up to the first failure. If the very first message fails, raise its error.
 
-        RecordUndecodable means that the record itself is invalid; `details["record"]` has the undecoded record. After
-        other errors, such as an unavailable registry, a retry may decode the message.
+        RecordUndecodable means that the record itself is invalid; `details["record"]` has the undecoded record. After a
+        different error, such as an unavailable registry, a retry may decode the message.
         """
         records: list[ConsumerRecord] = []
         for message in messages:

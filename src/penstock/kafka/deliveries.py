@@ -67,7 +67,7 @@ def receipt(message: Message) -> Receipt:
 
 
 def guarded(on_delivery: OnDelivery) -> OnDelivery:
-    """Wrap a user's callback and log its exceptions, so that reports of further records still arrive."""
+    """Wrap a user's callback and log its exceptions, so that no further report is lost."""
 
     def tell(outcome: Outcome) -> None:
         try:

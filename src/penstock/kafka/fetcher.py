@@ -83,7 +83,7 @@ class Fetcher:
             self._messages.popleft()
 
     def drop(self, partitions: Iterable[PartitionId]) -> None:
-        """Remove messages of partitions that may have moved to another member."""
+        """Remove messages of partitions that may have a new owner."""
         gone = set(partitions)
         kept = [message for message in self._messages if (message.topic(), message.partition()) not in gone]
         self._messages.clear()

@@ -108,8 +108,8 @@ class GroupReader:
     def commit(self, done: Offsets, *, wait: bool) -> None:
         """Commit: all records before these offsets are done.
 
-        Only one asynchronous commit is in flight at a time; the next call waits for both answers. After CommitFailed or
-        another Transient error the offsets are not committed; the next commit includes them.
+        Only one asynchronous commit is in flight at a time; the next call waits for both answers. After a Transient
+        error such as CommitFailed, the offsets are not committed; the next commit includes them.
         """
         with self._session.lock:
             self._session.progress.settle_to(done)
@@ -120,7 +120,7 @@ class GroupReader:
             self._committer.commit(wait=not goes_on)
 
     def standing(self) -> Standing:
-        """Return the progress of this member. If brokers were lost, check whether they are back."""
+        """Return the member's progress. If brokers were lost, check whether they are back."""
         with self._session.lock:
             if self._closed:
                 return Standing()

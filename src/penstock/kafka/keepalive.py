@@ -49,13 +49,13 @@ class KeepAlive:
             self._thread.join()
 
     def caller_comes(self) -> None:
-        """Resume paused partitions: the caller, which holds the lock, now polls."""
+        """Resume paused partitions: the caller, holding the lock, now polls."""
         if self._paused:
             self._handle.resume(self._handle.assignment())
             self._paused = False
 
     def caller_goes(self) -> None:
-        """Note that the caller, which still holds the lock, starts processing."""
+        """Note that the caller, still holding the lock, starts processing."""
         self._left_at = monotonic()
 
     def _stand_in(self) -> None:

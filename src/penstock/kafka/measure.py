@@ -45,7 +45,7 @@ def measure_partition(admin: Admin, load: Load, seconds: float, tell: Callable[[
 
 @contextmanager
 def temporary_topic(admin: Admin, replication: int) -> Iterator[TopicName]:
-    """Provide a topic of one partition, which is deleted at the end of the block in any case."""
+    """Provide a topic with one partition and delete the topic at the end of the block in any case."""
     _refuse_undeletable(admin)
     topic = TopicName(f"penstock-plan-{uuid.uuid4().hex[:12]}")
     with ExitStack() as undo:
@@ -167,7 +167,7 @@ class _Reading:
         return read / spent
 
     def _pass(self, deadline: float) -> tuple[int, float]:
-        """Return bytes and seconds of one pass, not counting the first batch, which waits for the broker."""
+        """Return bytes and seconds of a pass, without the first batch and its wait for the broker."""
         self._consumer.assign([self._beginning])
         batch, size = self._batch(), 0
         started = time.monotonic()

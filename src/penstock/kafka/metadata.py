@@ -17,7 +17,7 @@ class MetadataClient(Protocol):
     """A librdkafka client: requests metadata, and serves callbacks when polled."""
 
     def list_topics(self, topic: str | None, timeout: float) -> ClusterMetadata:
-        """Return the metadata of one topic, or of all, from any broker that answers."""
+        """Return the metadata of a topic, or of all topics, from any broker that answers."""
         ...
 
     def poll(self, timeout: float) -> object:

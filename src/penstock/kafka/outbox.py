@@ -1,4 +1,4 @@
-"""A producer handle, and the thread that serves its delivery reports."""
+"""Producer handle, and a thread for delivery reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _POLL_SECONDS = 0.1
 _ROOM_SECONDS = 0.01
 _PURGED_SECONDS = 5.0
 _STUCK_SECONDS = 3.0
-"""librdkafka checks once a second for expired messages, and has forgotten those unreported for longer."""
+"""librdkafka checks for expired messages once a second. Messages unreported this long after their timeout are
+forgotten.
+"""
 
 LOGGER = logging.getLogger("penstock.librdkafka")
 LOGGER.addHandler(logging.NullHandler())
@@ -49,7 +51,7 @@ class Reports(Protocol):
         ...
 
     def on_fatal(self, error: KafkaError) -> None:
-        """Handle the error after which the handle sends nothing: all its messages are then reported as purged."""
+        """Handle the handle's fatal error: nothing is sent afterwards, and all messages are reported as purged."""
         ...
 
     def on_purge(self) -> None:

@@ -1,4 +1,4 @@
-"""Producer that checks records against their schema, and reports every undelivered record."""
+"""Producer with schema validation, and a report of every undelivered record."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Progress:
         return True
 
     def settle_to(self, offsets: Offsets) -> None:
-        """Mark all records before these offsets as processed. Partitions that were lost are skipped.
+        """Mark all records before the offsets as processed. Lost partitions are skipped.
 
         An offset may be lower than the last if a partition starts again.
         """
@@ -108,7 +108,7 @@ class Progress:
                 self._places[partition].committed = offset
 
     def refuse(self, partitions: Iterable[PartitionId]) -> None:
-        """Note the broker's refusal for these partitions: their offsets have to be sent again."""
+        """Note the broker's refusal for the partitions: their offsets have to be sent again."""
         for partition in partitions:
             if partition in self._places:
                 self._places[partition].committed = _NOWHERE
@@ -127,6 +127,6 @@ class Progress:
 
 
 def upto(records: Iterable[ConsumerRecord | Origin]) -> dict[Slot, Offset]:
-    """Return the offset after the last of these records, for each of their partitions."""
+    """Return the offset after the last record of each partition."""
     last = {(record.topic, record.partition): record.offset for record in records}
     return {slot: Offset(offset + 1) for slot, offset in last.items()}

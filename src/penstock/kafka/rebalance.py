@@ -44,12 +44,12 @@ class Rebalance:
         self._callbacks = callbacks
 
     def assigned(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
-        """Add partitions. A cooperative group first assigns none, then those released by others."""
+        """Add partitions. A cooperative group assigns none at first, then those released by members."""
         self._change(self.partitions.union(map(partition_id, places)), settled=True)
         self._tell(self._callbacks.on_assigned, places)
 
     def revoked(self, _handle: Handle, places: Sequence[TopicPartition]) -> None:
-        """Commit processed records, then release partitions, which go to other members after the return."""
+        """Commit processed records, then release partitions. New owners get the partitions after the return."""
         try:
             self._tell(self._callbacks.on_revoked, places)
             self._committer.commit(wait=True)

@@ -54,7 +54,7 @@ Target = Earliest | Latest | AtTime | AtOffset | Shift
 
 @dataclass(frozen=True)
 class Move:
-    """A group's current offset in one partition, its new offset, and the partition's end."""
+    """Current and new offset of a group in a partition, and the partition's end."""
 
     partition: PartitionId
     before: Offset | None

@@ -1,4 +1,4 @@
-"""Ids of topics: a topic that was deleted and recreated has its old name and a new id."""
+"""Ids of topics: a recreated topic has the old name but a new id."""
 
 from __future__ import annotations
 

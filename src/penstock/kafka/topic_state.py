@@ -29,7 +29,7 @@ class TopicSummary:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """A partition's placement, its first and end offsets, and its size on the leader's disk."""
+    """Placement, first and end offset, and size on the leader's disk of a partition."""
 
     layout: Layout
     first: Offset | None

@@ -80,7 +80,7 @@ def delete_topic(admin: Admin, name: str) -> None:
 
 
 def moved_share(before: int, after: int) -> float:
-    """Return the share of hashed keys that change their partition when the number of partitions changes.
+    """Return the share of hashed keys with a new partition after a change of the number of partitions.
 
     A key stays if its hash has equal remainders for both numbers: min(before, after) of each lcm(before, after) hashes
     do.
@@ -91,7 +91,7 @@ def moved_share(before: int, after: int) -> float:
 
 
 def _await_leaders(admin: Admin, name: str) -> None:
-    """Wait for all leaders. Brokers learn of new partitions one after another; an early client finds no leader."""
+    """Wait for all leaders: brokers learn of new partitions with a delay, and an early client finds no leader."""
     deadline = time.monotonic() + admin.settings.timeout
     while not _led(admin, name):
         if time.monotonic() > deadline:

@@ -38,8 +38,8 @@ class Outgoing(NamedTuple):
 class TransactionalProducer:
     """Sends records in transactions: readers of committed records see all of a transaction, or nothing.
 
-    A new producer aborts the open transaction of an earlier producer with the same name, which can then commit nothing.
-    So if two are started by mistake, the later one wins and the earlier one fails with KafkaRefused.
+    A new producer aborts the open transaction of an earlier producer with the same name, and fences the earlier
+    producer. If two are started by mistake, the later producer wins and the earlier producer fails with KafkaRefused.
     """
 
     def __init__(self, settings: Settings, name: str) -> None:
