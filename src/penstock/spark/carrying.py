@@ -1,7 +1,7 @@
-"""Carry the origin of rows through a transform that does not mention the origin.
+"""Carry the origin of rows through a transform that does not mention it.
 
-A transform such as `SELECT a, b FROM source` drops the column `_kafka`. The column can be added again without changing
-the transform's meaning if every output row comes from exactly one input row: the plan is then a chain of projections,
+For example, `SELECT a, b FROM source` drops the column `_kafka`. The column can be added again without changing the
+transform's meaning if every output row comes from exactly one input row: the plan is then a chain of projections,
 filters and similar operators. Grouped or united rows have no single origin, so none is added.
 """
 
@@ -33,7 +33,7 @@ def with_origin(rows: DataFrame) -> DataFrame:
 
 
 def _carrying(java: Any, plan: Plan) -> Plan | None:  # noqa: ANN401 - the gateway to Java
-    """Return the plan with `_kafka` in its output, or None if `_kafka` cannot be added."""
+    """Return the plan with `_kafka` in its output, or None if the column cannot be added."""
     if _origin_of(plan) is not None:
         return plan
     kind = plan.getClass().getSimpleName()

@@ -1,4 +1,4 @@
-"""Dead letters: rejected messages with their key, value and headers, plus the reason, time and origin as headers."""
+"""Dead letters: rejected messages with key, value and headers, plus headers for the reason, time and origin."""
 
 from __future__ import annotations
 

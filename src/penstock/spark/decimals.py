@@ -1,4 +1,4 @@
-"""Read decimals from text exactly, or reject them.
+"""Read decimals from text exactly, or reject the text.
 
 Java expands all digits of `1e30000000`, which keeps a core busy for minutes. Here, the exponent is bounded before
 parsing, so the cost depends only on the length of the text.
@@ -22,7 +22,7 @@ _WITH_EXPONENT: Final = r"^([+-]?)(?=\.?\d)(\d*)\.?(\d*)[eE]([+-]?0*\d{1,2})\z"
 
 
 def exact_decimal(text: Column, kind: T.DecimalType) -> Column:
-    """Return the number that a text represents; null if the text is not a number or exceeds the type's digits."""
+    """Return the number in a text; null if the text is not a number or has more digits than the type."""
     return F.when(
         F.octet_length(text) <= _LONGEST,
         F.when(text.rlike(_WITH_EXPONENT), _fitting(_without_exponent(text), kind)).otherwise(_fitting(text, kind)),

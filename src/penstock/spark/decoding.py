@@ -37,7 +37,7 @@ class Decoder(Protocol):
         ...
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """Add the column `problem` to the messages, and the columns that `fields` reads."""
+        """Add the column `problem` to the messages, and the columns read by `fields`."""
         ...
 
     def fields(self) -> Sequence[Column]:
@@ -45,7 +45,7 @@ class Decoder(Protocol):
         ...
 
     def learn(self, messages: DataFrame) -> None:
-        """Look up unseen schemas of these messages: at least one per call."""
+        """Look up unseen schemas of the messages: at least one schema per call."""
         ...
 
 
@@ -65,7 +65,7 @@ def origin_of(topic: Column, partition: Column, offset: Column) -> Column:
 
 
 def without_origin(schema: T.StructType) -> T.StructType:
-    """Return the columns that a sink writes: all except the origin column `_kafka`."""
+    """Return the columns written by a sink: all except the origin column `_kafka`."""
     return T.StructType([field for field in schema.fields if field.name != KAFKA])
 
 

@@ -32,9 +32,9 @@ def require_exclusive_create(files: Files, directory: str) -> None:
 
 
 def _race(files: Files, path: str) -> int:
-    """Return how many of several concurrent writers created the same file.
+    """Return how many of several concurrent writers succeeded in creating a file.
 
-    The writers race because a client that checks for the file before writing detects only an earlier writer.
+    The writers race because a client with a check before the write detects only an earlier writer.
     """
     at_once = Barrier(_CONTENDERS)
 

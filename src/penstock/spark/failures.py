@@ -35,7 +35,7 @@ UNFIT = "penstock.unfit"
 
 
 class UnknownSchemas(Exception):
-    """Raised if a batch contains schema ids that the decoder has not learned yet."""
+    """Raised if a batch contains schema ids the decoder has not learned yet."""
 
 
 class Refused(Exception):
@@ -43,7 +43,7 @@ class Refused(Exception):
 
 
 class UnfitRows(Exception):
-    """Raised if a batch contains rows that the sink cannot write; their messages must be found first."""
+    """Raised if a batch contains rows the sink cannot write; the messages must be found first."""
 
 
 class _Kind(NamedTuple):
@@ -118,7 +118,7 @@ def spark_failures(tried: str) -> Iterator[None]:
 def translate(failure: PySparkException | Py4JError, tried: str) -> Exception:
     """Return the error for a Spark failure, with the attempted step, the reason and a hint.
 
-    A failure that a batch raised by a marker becomes UnknownSchemas, UnfitRows or Refused.
+    A marker raised by a batch becomes UnknownSchemas, UnfitRows or Refused.
     """
     text = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
     if UNKNOWN_SCHEMA in text:
@@ -136,7 +136,7 @@ def translate(failure: PySparkException | Py4JError, tried: str) -> Exception:
 
 
 def as_error(failure: BaseException) -> PenstockError:
-    """Return the failure as a PenstockError; wrap any other exception in UnknownFailure."""
+    """Return the failure as a PenstockError; wrap an untranslated exception in UnknownFailure."""
     return failure if isinstance(failure, PenstockError) else UnknownFailure(f"a batch was cut off: {failure!r}")
 
 

@@ -1,4 +1,4 @@
-"""File operations for state, ledgers and tables, and their implementation for local paths."""
+"""File operations for state, ledgers and tables, with an implementation for local paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOCK_PAUSE = 0.01
 
 
 class FoundFile(NamedTuple):
-    """File below a directory: its path relative to the directory, and its size in bytes."""
+    """File below a directory: relative path, and size in bytes."""
 
     path: str
     size: int
@@ -60,7 +60,7 @@ class Files(Protocol):
         ...
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a directory with its contents, if it exists."""
+        """Remove a file, or a directory with its contents, if the path exists."""
         ...
 
     def remove_if_empty(self, directory: str) -> None:
@@ -102,7 +102,7 @@ class LocalFiles:
             new.replace(local_path(path))
 
     def create(self, path: str, data: bytes) -> bool:
-        """Create a file by a hard link, which succeeds for only one writer."""
+        """Create a file by a hard link, which succeeds only for the first writer."""
         with told(path), _written(local_path(path), data) as new:
             try:
                 local_path(path).hardlink_to(new)
@@ -150,7 +150,7 @@ class LocalFiles:
                 target.unlink(missing_ok=True)
 
     def remove_if_empty(self, directory: str) -> None:
-        """Remove a directory; ignore every error, such as a directory that is not empty."""
+        """Remove a directory; ignore every error, for example if the directory is not empty."""
         with suppress(OSError):
             local_path(directory).rmdir()
 
@@ -194,7 +194,7 @@ def _is_another(origin: Path, goal: Path) -> bool:
 
 @contextmanager
 def _written(target: Path, data: bytes) -> Iterator[Path]:
-    """Yield a temporary file with the bytes beside the target; remove it afterwards."""
+    """Yield a temporary file with the bytes beside the target; remove the file afterwards."""
     new = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.new")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

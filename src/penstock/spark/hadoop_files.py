@@ -1,4 +1,4 @@
-"""File operations on every file system that Hadoop supports: `s3a://`, `hdfs://` and others."""
+"""File operations on every file system that Hadoop supports, such as `s3a://` and `hdfs://`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def files_at(location: str, session: SparkSession) -> Files:
 
 
 class HadoopFiles:
-    """Files of one Hadoop file system. On an object store, a move is a copy followed by a removal."""
+    """Files of a Hadoop file system. On an object store, a move is a copy followed by a removal."""
 
     def __init__(self, session: SparkSession, location: str) -> None:
         self._java: Any = session._jvm  # noqa: SLF001 - PySpark has no public way to Hadoop's file systems
@@ -46,7 +46,7 @@ class HadoopFiles:
                 stream.close()
 
     def write(self, path: str, data: bytes) -> None:
-        """Replace a file atomically: as one object, or by Spark's atomic write for checkpoint files."""
+        """Replace a file atomically: as a single object, or by Spark's atomic write for checkpoint files."""
         with _told(path):
             target = self._path(path)
             stream = self._system.create(target, True) if self._stores_objects else self._atomic(target, replace=True)
@@ -95,7 +95,7 @@ class HadoopFiles:
     def move(self, source: str, target: str) -> None:
         """Move a file; if the target exists, only remove the source.
 
-        An existing target is complete. Raise LedgerLost if its size differs from the source's.
+        An existing target is complete. Raise LedgerLost if source and target differ in size.
         """
         origin, goal = self._path(source), self._path(target)
         with _told(target):
@@ -114,13 +114,13 @@ class HadoopFiles:
             self._system.delete(self._path(path), True)
 
     def remove_if_empty(self, directory: str) -> None:
-        """Remove an empty directory; do nothing on an object store, which has no directories."""
+        """Remove an empty directory; do nothing on an object store, where directories do not exist."""
         if not self._stores_objects and not self.names(directory):
             with _told(directory):
                 self._system.delete(self._path(directory), False)
 
     def lock(self, path: str) -> AbstractContextManager[None]:  # noqa: ARG002 - there is nothing to lock
-        """Return a context that locks nothing: Hadoop's file systems have no locks."""
+        """Return a context manager that does nothing: Hadoop's file systems have no locks."""
         return nullcontext()
 
     def _atomic(self, target: Any, *, replace: bool) -> Any:  # noqa: ANN401 - objects of Java

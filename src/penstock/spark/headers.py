@@ -12,10 +12,10 @@ ORIGIN: Final = "penstock.origin"
 
 
 def own_headers(headers: Column) -> Column:
-    """Return a message's headers, as an empty array if they are null."""
+    """Return a message's headers; an empty array instead of null."""
     return F.coalesce(headers, F.array().cast(HEADERS))
 
 
 def header(name: str, value: Column) -> Column:
-    """Return one header in the form that Spark's Kafka sink expects."""
+    """Return a header in the form expected by Spark's Kafka sink."""
     return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))

@@ -1,4 +1,4 @@
-"""Names of columns that exist only within a query. No table can have them, so no user column is ever overwritten.
+"""Names of columns that exist only within a query. No table can contain such names, so no user column is overwritten.
 
 Delta rejects names with parentheses, and the decoder of changes replaces parentheses in the names of captured columns.
 """

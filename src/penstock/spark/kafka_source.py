@@ -44,9 +44,8 @@ _COMMITTED = {"kafka.isolation.level": "read_committed"}
 class KafkaSource:
     """Topics by name or `^pattern`, the start of the first run, and the maximum size of a batch.
 
-    `on_data_loss` applies to records that disappeared before they were read, because of retention or because a topic
-    was recreated: `stop` ends the query with DataLost, `continue` reports the loss and continues with the oldest
-    record.
+    `on_data_loss` applies to records lost before the query read them, because of retention or because a topic was
+    recreated: `stop` ends the query with DataLost, `continue` reports the loss and continues with the oldest record.
     """
 
     settings: Settings
@@ -108,7 +107,7 @@ def find_start(
 
 
 def current_ids(admin: Admin, known: Position, places: Iterable[PartitionId]) -> dict[TopicName, str]:
-    """Return the topic ids of these partitions, including newly matched topics; reject a recreated topic.
+    """Return the topic ids of the partitions, including newly matched topics; reject a recreated topic.
 
     Spark compares offsets only: if the new topic has enough records, Spark would continue in the middle of the topic.
     """
@@ -123,7 +122,7 @@ def current_ids(admin: Admin, known: Position, places: Iterable[PartitionId]) ->
 
 
 def _found_later(source: KafkaSource, first: Offsets) -> Offsets:
-    """Return the start of topics that a pattern matched after the last run.
+    """Return the start of topics discovered by a pattern after the last run.
 
     `latest` means the end of a topic only at the first start.
     """
@@ -168,6 +167,6 @@ def _subscription(topics: tuple[str, ...]) -> dict[str, str]:
 
 
 def whole_pattern(topics: tuple[str, ...]) -> str:
-    """Return one pattern for Spark, which matches whole names; Penstock's patterns match prefixes."""
+    """Return a single pattern for Spark, which matches whole names; Penstock's patterns match prefixes."""
     each = (f"(?:{topic}).*" if is_pattern(topic) else re.escape(topic) for topic in topics)
     return f"(?!__)(?:{'|'.join(each)})"

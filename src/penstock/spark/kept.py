@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame
 
 @contextmanager
 def kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """Yield the rows computed once, and store them for the block, in memory or on disk.
+    """Yield the rows, computed once and stored for the block, in memory or on disk.
 
-    Rows are stored row by row: for rows with nested records and lists, this costs a fraction of the columnar format of
-    `persist`. Delta's MERGE uses the stored rows directly. If a cluster loses a machine with its partitions, the batch
-    is read again.
+    Rows are stored row by row: for rows with nested records and lists, at a fraction of the cost of `persist`, which
+    stores columns. Delta's MERGE uses the stored rows directly. If a cluster loses a machine with stored partitions,
+    the batch is read again.
     """
     made = rows.localCheckpoint()
     try:

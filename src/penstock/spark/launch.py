@@ -1,6 +1,6 @@
-"""Start Spark's Java process with no options on a command line, where every user of the machine could read them.
+"""Start Spark's Java process without options on a command line, where every user of the machine could read them.
 
-PySpark passes options as `--conf` to `spark-submit`, and Spark passes Java options to `java`. Here, both read their
+PySpark passes options as `--conf` to `spark-submit`, and Spark passes Java options to `java`. Here, both read the
 options from private files, which are removed after the process has started.
 """
 
@@ -39,7 +39,7 @@ def start_java(options: Mapping[str, str]) -> None:
 
 @contextmanager
 def read_by_launcher(options: Mapping[str, str]) -> Iterator[str]:
-    """Yield `spark-submit` arguments that read these options from a file that exists during the block."""
+    """Yield the arguments with which `spark-submit` reads these options from a file that exists during the block."""
     given = os.environ.get(_ARGUMENTS, _SHELL)
     if _PROPERTIES_FILE in given:
         hint = "name its options under spark.conf of the pipeline, or in conf/spark-defaults.conf of SPARK_HOME"
@@ -55,8 +55,8 @@ def read_by_launcher(options: Mapping[str, str]) -> Iterator[str]:
 def refuse_secrets_of_executors(options: Mapping[str, str]) -> None:
     """Raise UsageError if the Java options of executors contain a secret.
 
-    A cluster starts executors with these options on the command line. Java also accepts options from the environment,
-    but repeats them in its log.
+    A cluster starts executors with the Java options on the command line. Java also accepts options from the
+    environment, but repeats them in the log.
     """
     for key in _EXECUTOR_JAVA:
         for name in (word.partition("=")[0] for word in shlex.split(options.get(key, "")) if _is_secret(word)):

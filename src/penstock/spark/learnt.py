@@ -1,4 +1,4 @@
-"""Per-query caches of decoders: compiled columns, and schemas that the registry does not have yet."""
+"""Per-query caches of decoders: compiled columns, and schemas missing from the registry."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ Value = TypeVar("Value")
 
 
 class Cached(Generic[Value]):
-    """Lazily computed value that takes longer to compute than a small batch; cached until `drop`."""
+    """Lazily computed value, expensive compared to a small batch; cached until `drop`."""
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self._make = make
         self._value: Value | None = None
 
     def get(self) -> Value:
-        """Return the cached value; compute it if none is cached."""
+        """Return the cached value, or compute a new value."""
         value = self._value = self._value or self._make()
         return value
 
     def drop(self) -> None:
-        """Discard the cached value, so that the next `get` computes a new one."""
+        """Discard the cached value, so the next `get` computes a new value."""
         self._value = None
 
 
 class Unknown(Generic[Key]):
-    """Keys that the registry did not know, until their retry time."""
+    """Keys missing from the registry, until the time of the next lookup."""
 
     def __init__(self) -> None:
         self._until: dict[Key, float] = {}
 
     def __iter__(self) -> Iterator[Key]:
-        """Iterate over the keys that are not looked up for now."""
+        """Iterate over the keys excluded from lookups for now."""
         return iter(self._until)
 
     def __len__(self) -> int:
@@ -45,7 +45,7 @@ class Unknown(Generic[Key]):
         return len(self._until)
 
     def note(self, keys: Iterable[Key]) -> None:
-        """Record keys that the registry does not know."""
+        """Record keys missing from the registry."""
         until = time.monotonic() + ASK_AGAIN_SECONDS
         self._until.update((key, until) for key in keys)
 

@@ -17,7 +17,7 @@ from penstock.spark.session import start_session
 def open_session(
     name: str, *, java_home: Path, jars: Sequence[Path], conf: Mapping[str, object], master: str = "local[*]"
 ) -> Iterator[SparkSession]:
-    """Yield the active session, or start one with these settings.
+    """Yield the active session, or start a session with the given settings.
 
     A session that was already active keeps running after the block. A started session is stopped if the block succeeds.
     """

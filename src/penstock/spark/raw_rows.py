@@ -14,7 +14,7 @@ _NO_PROBLEM = "struct<code:string,message:string>"
 
 
 class RawRows:
-    """Decoder that accepts every message and leaves its interpretation to the transform."""
+    """Decoder that accepts every message and leaves the interpretation to the transform."""
 
     @property
     def schema(self) -> T.StructType:
@@ -22,7 +22,7 @@ class RawRows:
         return T.StructType([T.StructField("key", T.BinaryType()), T.StructField("value", T.BinaryType())])
 
     def decode(self, messages: DataFrame) -> DataFrame:
-        """Add a `problem` that is always null."""
+        """Add a column `problem` that is always null."""
         return messages.select("*", F.lit(None).cast(_NO_PROBLEM).alias(PROBLEM))
 
     def fields(self) -> Sequence[Column]:

@@ -99,7 +99,7 @@ def start_session(
     conf: Mapping[str, object] | None = None,
     master: str = "local[*]",
 ) -> SparkSession:
-    """Start Spark with these jars on the given Java; `conf` overrides Penstock's defaults."""
+    """Start Spark with the given jars and Java; `conf` overrides Penstock's defaults."""
     _quieten()
     options = session_options(jars, PassThrough(conf or {}), master)
     builder = SparkSession.builder.appName(name).master(master)
@@ -114,7 +114,7 @@ def start_session(
 
 
 def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: str) -> dict[str, str]:
-    """Return all session options: Penstock's, those for this master and these jars, then the user's."""
+    """Return all session options: defaults, options for this master and these jars, the user's, then fixed options."""
     paths = [str(jar) for jar in jars if artifact(jar) not in _shipped()]
     is_local = master.startswith("local")
     options = {
@@ -133,7 +133,7 @@ def session_options(jars: Iterable[Path], conf: Mapping[str, object], master: st
 
 
 def _quieten() -> None:
-    """Silence PySpark's JSON dumps and Py4J's traces of failures; Penstock logs each failure in one line."""
+    """Silence PySpark's JSON dumps and Py4J's traces of failures; Penstock logs each failure in a single line."""
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
@@ -158,12 +158,12 @@ def artifact(jar: Path) -> str:
 
 @cache
 def _shipped() -> frozenset[str]:
-    """Return the jars that Spark ships: a second version on the class path would conflict."""
+    """Return the jars shipped with Spark: a second version on the class path would conflict."""
     return frozenset(artifact(jar) for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar"))
 
 
 def _jar_options(paths: Sequence[str], *, is_local: bool) -> dict[str, str]:
-    """Return the jar options: a local driver reads jars in place, a cluster sends them to executors."""
+    """Return the jar options: a local driver reads jars in place, a cluster sends jars to the executors."""
     return {"spark.driver.extraClassPath": ":".join(paths)} if is_local else {"spark.jars": ",".join(paths)}
 
 
@@ -180,7 +180,7 @@ def _text(value: object) -> str:
 
 @contextmanager
 def _environment(java_home: Path, *, is_local: bool) -> Iterator[None]:
-    """Set the environment variables of Spark's launcher for the block; a cluster must reach its driver."""
+    """Set the environment variables of Spark's launcher for the block; a cluster must reach the driver."""
     python = os.environ.get("PYSPARK_PYTHON", sys.executable)
     own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python} if is_local else {}
     wanted = {"JAVA_HOME": str(java_home), **own, **_utf8_names(os.environ)}

@@ -1,7 +1,7 @@
-"""Decide from the parsed SQL, without executing it, whether it is a query over its input rows.
+"""Decide from the parsed SQL, without executing it, whether the SQL is a query over the input rows.
 
 Spark executes commands (`SET`, `INSERT`, `CREATE`) during analysis, `TRANSFORM … USING` starts processes, and `reflect`
-calls any Java method. Therefore only listed operators are allowed; all others are rejected.
+calls any Java method. Therefore the allowed operators are listed, and all others are rejected.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _naming = threading.Lock()
 
 
 def sql(query: str) -> Transform:
-    """Return a transform that runs a Spark SQL query over `source`."""
+    """Return a transform for a Spark SQL query over `source`."""
     require = _once(partial(require_query, query=query))
 
     def transform(rows: DataFrame) -> DataFrame:
@@ -81,7 +81,7 @@ def chain(transforms: Sequence[Transform]) -> Transform:
 
 
 def _once(check: Callable[[SparkSession], None]) -> Callable[[DataFrame], None]:
-    """Check the SQL of a transform before its first use."""
+    """Check the SQL of a transform before the first use."""
     passed = threading.Event()
 
     def run(rows: DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Facts about a Delta table from the files of its log, without a Spark job."""
+"""Facts about a Delta table from the log's files, without a Spark job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_delta_table(files: Files, path: str) -> bool:
 
 
 def is_commit(name: str) -> bool:
-    """Whether a file of a log, by its name within the log, describes a commit."""
+    """Whether a log file describes a commit, by the file's name within the log."""
     return _COMMIT.match(name) is not None
 
 
@@ -32,7 +32,7 @@ def log_path(path: str) -> str:
 
 
 def remove_unfinished_commits(files: Files, path: str) -> None:
-    """Remove from a log all files that are not commits: leftovers of a driver that was killed."""
+    """Remove all files from a log that are not commits: leftovers of a killed driver."""
     for found in files.below(log_path(path)):
         if not is_commit(found.path):
             files.remove(f"{log_path(path)}/{found.path}")
@@ -46,12 +46,12 @@ def commits(files: Files, path: str) -> list[str]:
 
 
 def versions_below(version: int) -> Iterator[str]:
-    """Yield the file names of commits from this version down to the first."""
+    """Yield the file names of commits from `version` down to the first."""
     return (f"{number:020}.json" for number in range(version, -1, -1))
 
 
 def is_first(commit: str) -> bool:
-    """Whether a commit is the table's first, so that the log cannot have dropped an older commit."""
+    """Whether a commit is the table's first, so that no older commit can be missing from the log."""
     return commit == _FIRST
 
 

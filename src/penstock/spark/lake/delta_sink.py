@@ -1,8 +1,8 @@
-"""Write rows to a Delta table, exactly once: one commit of the log contains a batch and the resulting position.
+"""Write rows to a Delta table, exactly once: a single commit of the log contains a batch and the resulting position.
 
 A Delta reader sees all of a batch or nothing. Every commit contains the query's name and position, so after a crash the
 table itself reports the progress. Delta accepts each number of a query once. A successor claims a number before it
-starts, so a driver that was presumed dead while its Java process kept running cannot commit afterwards.
+starts, so a driver that was presumed dead cannot commit afterwards, even if its Java process is still running.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEWEST: Final = 50
 
 
 class DeltaSink:
-    """Sink of one query into one Delta table."""
+    """Sink of a query into a Delta table."""
 
     can_screen = False
 
@@ -49,7 +49,7 @@ class DeltaSink:
         self._notes: TableNotes | None = None
 
     def check(self, schema: T.StructType) -> None:
-        """Reject a table of a different format, and columns that do not fit the table."""
+        """Reject a table of a different format, and columns incompatible with the table."""
         refuse_other_format(self._files, self._table, "delta")
         next_notes(self._table, self._read_notes(), without_origin(schema))
 
@@ -120,7 +120,7 @@ class DeltaSink:
             once.option("mergeSchema", "true").option("userMetadata", about).save(self._table.path)
 
     def _properties(self, schema: T.StructType) -> Mapping[str, str]:  # noqa: ARG002 - for sinks of tables that have some
-        """Return the table properties to set if these rows create the table."""
+        """Return the table properties to set if the rows create the table."""
         return {}
 
     def _read_notes(self) -> TableNotes | None:
@@ -149,12 +149,12 @@ class DeltaSink:
         return found or NO_COMMIT
 
     def _first_own(self, names: Iterable[str]) -> Commit | None:
-        """Return the query's first commit in this list."""
+        """Return the first of these commits that the query made."""
         notes = (note_of(self._files, self._table.path, name) for name in names)
         return next(filter(None, (commit_in(about, self._query) for about in notes if about)), None)
 
     def _has_committed(self) -> bool:
-        """Whether the query has ever committed: a log drops old commits, but keeps their transaction numbers."""
+        """Whether the query has ever committed: a log drops old commits, but keeps the transaction numbers."""
         return bool(self._snapshot().transactions().contains(self._query))
 
     def _snapshot(self) -> Any:  # noqa: ANN401 - an object of Java
@@ -177,7 +177,7 @@ NO_COMMIT = Commit(0, "", Position({}, {}))
 
 
 def commit_in(about: str, query: str) -> Commit | None:
-    """Parse a commit's note; return None for commits of other writers."""
+    """Parse a commit's note; return None for commits of foreign writers."""
     try:
         data = json.loads(about)
     except ValueError:

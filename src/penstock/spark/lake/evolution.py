@@ -25,7 +25,7 @@ _WIDER: Mapping[type[T.DataType], tuple[type[T.DataType], ...]] = {
 
 
 def evolved(table: T.StructType, rows: T.StructType, name: str) -> T.StructType:
-    """Return the table's columns after rows of this schema. Raise SchemaIncompatible with all reasons against them."""
+    """Return the table's columns after rows of this schema are added. Raise SchemaIncompatible with all reasons."""
     reasons = list(_reasons(table, rows, ""))
     if reasons:
         raise SchemaIncompatible(

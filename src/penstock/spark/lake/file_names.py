@@ -8,12 +8,12 @@ _NAME = re.compile(r"part-(?P<query>.+)-(?P<number>\d+)-(\d+|merged-[0-9a-f]+)\.
 
 
 def file_name(query: str, number: int, index: int) -> str:
-    """Return the name of one file of a batch."""
+    """Return the name of a file of a batch."""
     return f"part-{query}-{number}-{index:04}.parquet"
 
 
 def merged_name(query: str, number: int, mark: str) -> str:
-    """Return the name of a file merged from files of one query; `mark` is hexadecimal and used once."""
+    """Return the name of a file merged from a query's files; `mark` is hexadecimal and used once."""
     return f"part-{query}-{number}-merged-{mark}.parquet"
 
 

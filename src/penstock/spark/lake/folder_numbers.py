@@ -33,7 +33,7 @@ _UNKNOWN: Final = -_MOST_FOLDERS
 
 
 class FolderNumbers:
-    """Numbering of the folders of one table, based on the values seen so far."""
+    """Numbering of a table's folders, based on the values seen so far."""
 
     def __init__(self, partition_by: Sequence[str]) -> None:
         self._columns = partition_by
@@ -92,5 +92,5 @@ def _place(name: str, seen: Sequence[str]) -> Column:
 
 
 def _is_in(text: Column, folder: str) -> Column:
-    """Whether a value belongs in a folder; null and empty text share a folder, and its name may also be a value."""
+    """Whether a value belongs in a folder; null and empty text share a folder, whose name may also be a value."""
     return text == folder if folder != NO_VALUE else F.coalesce(text, F.lit("")).isin("", folder)

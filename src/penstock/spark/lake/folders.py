@@ -1,8 +1,8 @@
 """Folders such as `Event_Type=view/Server_Date=2026-11-16`: the columns and values that can name a folder.
 
-Spark escapes characters that file systems do not accept (`/` becomes `%2F`), and every reader unescapes them. Null,
-empty text and the text `__HIVE_DEFAULT_PARTITION__` share a folder, and all readers read its value as null. An
-expression detects, before the write, values that cannot name a folder or that would make the table unreadable.
+Spark escapes characters that file systems do not accept (`/` becomes `%2F`), and every reader unescapes the name. Null,
+empty text and the text `__HIVE_DEFAULT_PARTITION__` share a folder, and all readers read its value as null. Before the
+write, an expression detects values that cannot name a folder or would make the table unreadable.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _or_null(value: Column) -> Column:
 
 
 def unreadable(partition_by: Sequence[str], schema: T.StructType) -> Column | None:
-    """Return the problem of a row with folder values that only Spark can read in a Delta log; null for a valid row."""
+    """Return the problem of a row whose folder values only Spark can read from a Delta log; null for a valid row."""
     decimals = [name for name in partition_by if isinstance(schema[name].dataType, T.DecimalType)]
     said = "makes a folder, and readers of Delta other than Spark fail on negative decimals there"
     reasons = [F.when(F.col(quoted(name)) < 0, F.lit(f"column {name} {said}")) for name in decimals]
@@ -71,7 +71,7 @@ def unreadable(partition_by: Sequence[str], schema: T.StructType) -> Column | No
 
 
 def unnameable(partition_by: Sequence[str], schema: T.StructType, directory: str) -> Column | None:
-    """Return the problem of a row whose values cannot name its folders in a directory, null for a valid row."""
+    """Return the problem of a row whose values cannot name folders in a directory; null for a valid row."""
     if not partition_by:
         return None
     reasons = [reason for name in partition_by for reason in _reasons(name, schema[name].dataType)]

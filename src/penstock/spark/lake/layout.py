@@ -1,4 +1,4 @@
-"""Number and size of the files that a batch writes."""
+"""Number and size of the files of a batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Layout:
 
     @property
     def rows_per_file(self) -> int:
-        """The maximum number of rows per file; 0, which means no limit, before the first batch."""
+        """The maximum number of rows per file; 0 (no limit) until the size of a row is known."""
         return math.ceil(self._target_bytes / self._bytes_per_row) if self._bytes_per_row else 0
 
     def learn(self, size: int, rows: int) -> None:

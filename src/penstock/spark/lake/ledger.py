@@ -1,7 +1,7 @@
-"""Ledger of one query and one Parquet table: the messages in the table, and the files that contain them.
+"""Ledger of a query and a Parquet table: which messages are in the table, and in which files.
 
-An entry is one file, written atomically. The entry's creation commits the batch: from then on, any process that finds
-the listed moves unfinished completes them, and the batch's messages are never written again.
+An entry is a file, written atomically. Creating the entry commits the batch: from then on, the batch's messages are
+never written again, and any process that finds listed moves unfinished completes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAME = re.compile(r"\d{20}\.json")
 
 
 class Move(NamedTuple):
-    """Move of a file from the staging directory to the path that readers see."""
+    """Move of a file from the staging directory to the path seen by readers."""
 
     source: str
     target: str
@@ -31,7 +31,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One batch: number, owner, resulting position, and the moves that may be unfinished."""
+    """Batch in the ledger: number, owner, resulting position, and possibly unfinished moves."""
 
     number: int
     owner: str
@@ -45,7 +45,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, text: bytes, path: str) -> Entry:
-        """Parse an entry's file. Raise LedgerLost if it is damaged: its batch may or may not have landed."""
+        """Parse an entry's file. Raise LedgerLost if the file is damaged: the batch may or may not have landed."""
         try:
             data: Mapping[str, Any] = json.loads(text)
             moves = tuple(Move(*move) for move in data["moves"])
@@ -61,8 +61,8 @@ class Entry:
 class Ledger:
     """Entries with increasing numbers. The last entry has the position; older entries are only history.
 
-    Each number is used once. If two drivers continue from one entry, only one driver gets the next number; the second
-    driver detects the conflict before any file of its batch is visible.
+    Each number is used once. If two drivers continue from the same entry, only one driver gets the next number; the
+    other driver detects the conflict before any file of its batch is visible.
     """
 
     def __init__(self, files: Files, directory: str) -> None:
@@ -92,7 +92,7 @@ class Ledger:
         return f"{self._directory}/{names[-1]}" == self._path(entry.number)
 
     def finish(self, entry: Entry) -> None:
-        """Record that all moves of an entry are finished."""
+        """Record the completion of all moves of an entry."""
         self._files.write(self._path(entry.number), replace(entry, moves=()).to_json())
 
     def _names(self) -> list[str]:
@@ -103,5 +103,5 @@ class Ledger:
 
 
 def ledger_of(table: LakeTable, query: str) -> str:
-    """Return the directory of the entries of one query and one table."""
+    """Return the directory of the ledger entries of a query and a table."""
     return f"{table.state(query)}/ledger"

@@ -3,10 +3,10 @@
 A reader of plain Parquet reads every file in the table's folders, so a file may appear there only when its messages are
 certain never to be written again:
 
- 1  the table's columns are recorded, if the rows add new ones
+ 1  the table's columns are recorded, if the rows add new columns
  2  Spark writes the batch to a staging directory outside the table
- 3  messages of rows that cannot be stored in any folder are kept as dead letters
- 4  one ledger entry lists every file and its destination: from here on, the batch is in the table
+ 3  messages of rows without a valid folder are kept as dead letters
+ 4  a ledger entry lists every file and its destination: from here on, the batch is in the table
  5  the files are moved into the table's folders, by name, so that a move can be repeated
  6  the entry is marked as finished
 
@@ -50,7 +50,7 @@ class Staged(NamedTuple):
 
 
 class ParquetSink:
-    """Sink of one query into one Parquet table; the module describes the steps and their guarantees."""
+    """Sink of a query into a Parquet table; the module describes the steps and the guarantees."""
 
     can_screen = True
 
@@ -68,14 +68,14 @@ class ParquetSink:
         self._numbers = FolderNumbers(table.partition_by)
 
     def check(self, schema: T.StructType) -> None:
-        """Reject a table of a different format, and columns that do not fit the table."""
+        """Reject a table of a different format, and columns incompatible with the table."""
         refuse_other_format(self._files, self._table, "parquet")
         next_notes(self._table, read_notes(self._files, self._table), without_origin(schema))
 
     def landed(self) -> Position | None:
         """Claim the table, finish moves after a crash, and return the position.
 
-        Afterwards, no batch of a previous driver can land, and its staged files are removed.
+        Afterwards, no batch of a previous driver can land, and files staged by previous drivers are removed.
         """
         self._check_store()
         self._owner = uuid.uuid4().hex
@@ -124,7 +124,7 @@ class ParquetSink:
         self._files.remove(self._staging)
 
     def _check_store(self) -> None:
-        """Check once that two drivers cannot both add an entry with an equal number."""
+        """Check once that the store rejects a second entry with an existing number."""
         if not self._is_store_checked and not is_local(self._table.lake):
             require_exclusive_create(self._files, self._table.state(self._query))
             self._is_store_checked = True
@@ -136,7 +136,7 @@ class ParquetSink:
             self._notes = notes
 
     def _stage(self, rows: DataFrame, place: str, size: int) -> list[Staged]:
-        """Write a batch outside the table: by folder numbers if all of them are known, otherwise by folder names."""
+        """Write a batch outside the table: by folder numbers if all folders are known, otherwise by folder names."""
         numbered = self._numbers.numbered(rows, size)
         if numbered is not None:
             paths = self._write_to(place, numbered, [NUMBER], size)
@@ -171,9 +171,9 @@ class ParquetSink:
         self._ledger.finish(entry)
 
     def _refuse_unknown_files(self, last: Entry | None) -> None:
-        """Reject a table whose files are newer than the ledger.
+        """Reject a table with files newer than the ledger.
 
-        In an object store, only a missing ledger causes this check: listing a large table takes long there.
+        In an object store, only a missing ledger triggers the check: listing a large table takes long there.
         """
         files = [found.path for found in self._files.below(self._table.path) if writer_of(found.path) == self._query]
         newest = last.number if last else 0

@@ -1,4 +1,4 @@
-"""Paths of a lake table: its files, and Penstock's notes about the table."""
+"""Paths of a lake table: the files, and Penstock's notes about the table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*(/[A-Za-z0-9][A-Za-z0-9_.\-]*)*"
 
 @dataclass(frozen=True)
 class LakeTable:
-    """Table by its name below the lake (`events`, `shop/orders`), with the columns that partition it."""
+    """Table by name below the lake (`events`, `shop/orders`), with its partition columns."""
 
     lake: str
     name: str
@@ -51,5 +51,5 @@ class LakeTable:
         return f"{self.internal}/lock"
 
     def state(self, query: str) -> str:
-        """Return the directory of one query's state for this table."""
+        """Return the directory of a query's state for the table."""
         return f"{self.internal}/queries/{query}"

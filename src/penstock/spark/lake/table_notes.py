@@ -1,4 +1,4 @@
-"""Notes about a Parquet table: its columns and partition columns, which its files do not reveal reliably."""
+"""Notes about a Parquet table: columns and partition columns, which the files do not reveal reliably."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.spark.lake.table import LakeTable
 
 @dataclass(frozen=True)
 class TableNotes:
-    """Columns of a table, and the columns that partition it."""
+    """Columns and partition columns of a table."""
 
     columns: T.StructType
     partition_by: tuple[str, ...]
@@ -32,13 +32,13 @@ def read_notes(files: Files, table: LakeTable) -> TableNotes | None:
 
 
 def write_notes(files: Files, table: LakeTable, notes: TableNotes) -> None:
-    """Write a table's columns before files with these columns appear."""
+    """Write the notes about a table, before files with new columns appear."""
     data = {"format": "parquet", "columns": notes.columns.jsonValue(), "partition_by": notes.partition_by}
     files.write(_path(table), json.dumps(data, indent=2).encode())
 
 
 def next_notes(table: LakeTable, known: TableNotes | None, rows: T.StructType) -> TableNotes:
-    """Return the notes after rows of this schema; reject columns that do not fit, and changed partition columns."""
+    """Return the notes after rows of this schema are added; reject incompatible columns and changed partitioning."""
     problems = [Problem(f"table {table.name}", each) for each in folder_problems(table.partition_by, rows)]
     if problems:
         raise ConfigError(problems)

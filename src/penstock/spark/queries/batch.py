@@ -58,13 +58,13 @@ class BatchPath:
 
 @dataclass
 class Underway:
-    """Batch in progress, with the messages that must be left out.
+    """Batch in progress, with the messages to leave out.
 
     The transform fails on messages in `failing`; the sink cannot write all rows of messages in `unfit`. Both are kept
-    as dead letters as soon as they are found. `rest` is the sink's remaining work. Messages that `rest` returns are
-    kept after the rows are safe: a sink with a `rest` does not report a landed position, so it receives them again
-    after a crash. A batch that `is_suspect` failed several times for an unknown reason and is searched for the messages
-    that cause it.
+    as dead letters as soon as they are found. `rest` is the sink's remaining work. Messages returned by `rest` are kept
+    after the rows are safe: a sink with a `rest` does not report a landed position, so the sink receives the messages
+    again after a crash. A batch that `is_suspect` failed several times for an unknown reason, and is searched for the
+    messages that cause the failure.
     """
 
     batch: Batch
@@ -118,7 +118,7 @@ def run_batch(path: BatchPath, underway: Underway) -> Counts:
 
 
 def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
-    """Run the sink's remaining work and keep the messages that it returns. Return the final counts."""
+    """Run the sink's remaining work and keep the returned messages. Return the final counts."""
     untaken = underway.rest() if underway.rest else {}
     if untaken and path.failure_mode == "THROW":
         raise next(iter(untaken.values()))
@@ -130,12 +130,12 @@ def finish_batch(path: BatchPath, underway: Underway, counts: Counts) -> Counts:
 
 
 def good_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
-    """Return the rows of the messages without a problem, each with its origin."""
+    """Return the rows of the messages without a problem, each with the origin."""
     return decoded.filter(F.col(PROBLEM).isNull()).select(*decoder.fields(), _origin())
 
 
 def _whole_rows(decoder: Decoder, decoded: DataFrame) -> DataFrame:
-    """Return the rows of the messages without a problem, each with its complete message."""
+    """Return the rows of the messages without a problem, each with the complete message."""
     return decoded.filter(F.col(PROBLEM).isNull()).select(*decoder.fields(), F.struct(*MESSAGE_COLUMNS).alias(KAFKA))
 
 
@@ -154,7 +154,7 @@ def unlanded(messages: DataFrame, landed: Offsets) -> DataFrame:
 
 
 def _mending(path: BatchPath, underway: Underway, attempt: Callable[[], Result]) -> Result:
-    """Attempt a step of a batch; retry after learning schemas or finding messages that must be left out."""
+    """Attempt a step of a batch; retry after learning schemas or finding messages to leave out."""
     while True:
         try:
             return attempt()
@@ -194,7 +194,7 @@ def _write(path: BatchPath, messages: DataFrame, underway: Underway) -> _Written
 
         @cache
         def keep_unfit() -> int:
-            """Keep the messages that were left out during the write. Return their number, or 0 if unknown."""
+            """Keep the messages left out during the write. Return the number of messages, or 0 if unknown."""
             unfit = screen.unfit() if screen.observation is None or counts_of(observation) else None
             if unfit != 0:
                 _keep_unfit(path, underway)
@@ -268,12 +268,12 @@ def _transform_only(path: BatchPath, messages: DataFrame) -> None:
 
 
 def _keep(path: BatchPath, messages: DataFrame, refusal: Column) -> None:
-    """Keep the messages that have a problem."""
+    """Keep the messages with a problem."""
     path.dead_letters.write(messages.select(*MESSAGE_COLUMNS, refusal.alias(PROBLEM)).filter(is_refused()))
 
 
 def _keep_refused(path: BatchPath, underway: Underway) -> None:
-    """Keep the batch's messages that were rejected by the decoder."""
+    """Keep the batch's messages rejected by the decoder."""
     decoded = path.decoder.decode(underway.messages).select(*MESSAGE_COLUMNS, PROBLEM)
     path.dead_letters.write(decoded.filter(is_refused()))
 
@@ -294,7 +294,7 @@ def _unfit(path: BatchPath, underway: Underway) -> DataFrame | None:
 
 
 def _raise_refusal() -> Column:
-    """Return true for a valid message; a rejected message fails the batch with its origin in the error."""
+    """Return true for a valid message; a rejected message fails the batch with the origin in the error."""
     refusal = F.concat_ws(" ", F.lit(REFUSED), _origin_text(), F.col(PROBLEM).getField("message"))
     return F.when(is_refused(), F.raise_error(refusal).cast("boolean")).otherwise(F.lit(True))
 
@@ -306,7 +306,7 @@ def _in_range(part: OffsetRange) -> Column:
 
 
 def _range_problem(failing: Mapping[OffsetRange, TransformFailed]) -> Column:
-    """Return the problem of a message in one of these ranges; null for all other messages."""
+    """Return the problem of a message in a failing range; null outside the ranges."""
     branches = cast("Any", F)
     for part, failure in failing.items():
         said = failure.message if part.size == 1 else f"one of the messages {part}, or all together: {failure.message}"
@@ -319,7 +319,7 @@ def _origin_text() -> Column:
 
 
 def _refusal_of(refusals: Mapping[Origin, PenstockError], messages: DataFrame) -> DataFrame:
-    """Return the messages with the given origins, possibly many, together with their problems."""
+    """Return the messages with the given origins, possibly many, together with the problems."""
     errors = list(refusals.values())
     # An Arrow table: for Python rows, Spark would start a Python process to read them.
     table = pa.table(

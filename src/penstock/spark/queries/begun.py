@@ -10,7 +10,7 @@ from penstock.spark.queries.state import QueryState
 
 
 def new_sinks(files: Files, path: str, states: Mapping[str, QueryState]) -> set[str]:
-    """Return the new sinks of a pipeline whose other sinks have started earlier; record started sinks in the file.
+    """Return the sinks that are new beside sinks started earlier. Record all started sinks in the file.
 
     Without a record, the pipeline runs for the first time or has lost all states: then no sink is new. Sinks are
     recorded before the first sink starts, so a crash does not make the remaining sinks look new.

@@ -25,7 +25,7 @@ class QueryMetrics(Collector):
         self._readings = readings
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric with its name, description and values."""
+        """Yield every metric with name, description and values."""
         found = list(self._readings())
         yield _counter("messages_read", "Messages read", [(v, v.read) for v, _ in found])
         yield _counter("messages_refused", "Messages sent to the dead letters", [(v, v.refused) for v, _ in found])

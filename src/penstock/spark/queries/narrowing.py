@@ -1,7 +1,7 @@
 """Find messages on which a transform fails for unforeseen reasons, by halving the offset ranges of a batch.
 
 Conditions known before a write are expressions and need no search (`screening`). The failures searched here occur
-inside Spark, without any reference to a message. The number of tries is bounded: ranges that still fail after the last
+inside Spark, without any reference to a message. The number of tries is bounded: ranges still failing after the last
 try are returned unsplit.
 """
 
@@ -21,7 +21,7 @@ MOST_TRIES = 200
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """Consecutive offsets of one partition, from `start` up to `end`, exclusive."""
+    """Consecutive offsets of a partition, from `start` up to `end`, exclusive."""
 
     partition: PartitionId
     start: Offset
@@ -55,7 +55,7 @@ def ranges_of(batch: Batch) -> list[OffsetRange]:
 
 
 def ranges_around(origins: Iterable[Origin]) -> list[OffsetRange]:
-    """Return one range per partition, from the first to the last of these messages."""
+    """Return a range per partition, from the first to the last of the messages."""
     by_place: dict[PartitionId, list[Offset]] = {}
     for topic, partition, offset in origins:
         by_place.setdefault(PartitionId(topic, partition), []).append(offset)

@@ -16,14 +16,14 @@ _LOOK_SECONDS = 0.002
 
 
 class Counts(NamedTuple):
-    """Number of messages read, and number of rejected messages among them."""
+    """Number of messages read, including rejected messages, and number of rejected messages."""
 
     read: int
     refused: int
 
 
 def observed(decoded: DataFrame, observation: Observation) -> DataFrame:
-    """Return the messages, counted by the observation while they are processed."""
+    """Return the messages, counted by the observation during processing."""
     return decoded.observe(observation, F.count(F.lit(1)).alias("read"), F.count(PROBLEM).alias("refused"))
 
 
@@ -36,7 +36,7 @@ def counts_of(observation: Observation) -> Counts | None:
 def observed_values(observation: Observation) -> Mapping[str, int] | None:
     """Return an observation's counts by name; None if no result arrives within 20 s.
 
-    Spark reports no result if it skips reading the messages.
+    Spark reports no result after skipping the messages.
     """
     told = observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark can only wait without end
     give_up = time.monotonic() + _WAIT_SECONDS

@@ -13,7 +13,7 @@ from penstock.kafka.offsets import Offsets, PartitionId, nested
 
 @dataclass(frozen=True)
 class Position:
-    """Next offset to read in each partition. A recreated topic has a new id, and its offsets restart."""
+    """Next offset to read in each partition. A recreated topic has a new id and restarted offsets."""
 
     offsets: Offsets
     topic_ids: Mapping[TopicName, str]
@@ -23,7 +23,7 @@ class Position:
         return Position({**self.offsets, **offsets}, {**self.topic_ids, **topic_ids})
 
     def as_data(self) -> dict[str, Any]:
-        """Return plain data that can be written as JSON."""
+        """Return plain data for JSON."""
         return {"offsets": nested(self.offsets), "topic_ids": dict(self.topic_ids)}
 
     @classmethod
@@ -43,13 +43,13 @@ def same_topics(landed: Position, now: Position) -> Offsets:
 
 
 def with_absent(now: Position, landed: Position) -> Position:
-    """Return `now` plus topics that only `landed` has: the query stopped reading them, and may resume."""
+    """Return `now` plus topics found only in `landed`, which a query stopped reading and may resume."""
     absent = {place: offset for place, offset in landed.offsets.items() if place.topic not in now.topic_ids}
     return Position({**absent, **now.offsets}, {**landed.topic_ids, **now.topic_ids})
 
 
 def furthest(landed: Position, now: Position) -> Position:
-    """Return the larger offset of each partition, including topics that only `landed` has."""
+    """Return the larger offset of each partition, including topics found only in `landed`."""
     same = same_topics(landed, now)
     reached = {place: max(offset, same.get(place, offset)) for place, offset in now.offsets.items()}
     return with_absent(Position({**same, **reached}, now.topic_ids), landed)

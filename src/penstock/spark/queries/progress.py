@@ -1,6 +1,6 @@
 """Progress of a pipeline for Kafka's tools: offsets of a consumer group, usually named after the pipeline.
 
-A pipeline's queries read its topics at their own pace; the group has the offsets of the slowest query.
+A pipeline's queries read at different speeds; the group has the offsets of the slowest query of each source.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _log = logging.getLogger(__name__)
 
 
 def slowest(positions: Sequence[Offsets]) -> Offsets:
-    """Return the lowest offset of each partition over all queries; skip partitions that some query does not read."""
+    """Return the lowest offset of each partition over all queries; skip partitions not known to every query."""
     shared: set[PartitionId] = set.intersection(*(set(each) for each in positions)) if positions else set()
     return {place: Offset(min(each[place] for each in positions)) for place in sorted(shared)}
 
 
 class GroupProgress:
-    """Commits the progress of one pipeline. An unreachable cluster delays the commit, but never fails a batch."""
+    """Consumer group progress of a pipeline. An unreachable cluster delays a commit, but never fails a batch."""
 
     def __init__(self, settings: Settings, group: GroupName) -> None:
         self._settings = settings

@@ -1,7 +1,7 @@
-"""One streaming query: a source, the path of its batches, and persistent state.
+"""A streaming query: source, path of the batches, and persistent state.
 
 Every start discards Spark's own checkpoint, which only reports the offsets of a batch to a running query. The query's
-progress is in its state and in its sink, so a lost or damaged checkpoint loses nothing.
+progress is in the state and in the sink, so a lost or damaged checkpoint loses nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class StopBetweenBatches(Exception):
-    """Raised to stop the query before a batch. The previous batch is complete; this batch is read again."""
+    """Raised instead of running a batch when the query must stop. The batch is read again after a restart."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class QuerySpec:
 
 
 class Query:
-    """One query, which can be started again whenever it ends; `stop` ends it between two batches.
+    """Query that can be started again after it ends; `stop` ends the query between two batches.
 
     All messages below `position` are processed. `batches` and `counts` accumulate over all starts. If a sink has
-    remaining work without Spark, the next batch is read meanwhile, and `position` advances when that work is done.
-    `underway` is the size of the batch that is being written. A query that `is_suspect` searches for messages that make
-    its batch fail.
+    remaining work without Spark, the next batch is read meanwhile, and `position` advances when the work is done.
+    `underway` is the size of the batch being written. A query that `is_suspect` searches for messages that make its
+    batch fail.
     """
 
     def __init__(self, session: SparkSession, spec: QuerySpec) -> None:
@@ -107,7 +107,7 @@ class Query:
         self._stopping = threading.Event()
 
     def start(self) -> None:
-        """Finish the work that a crash interrupted, determine the start position, and start reading."""
+        """Finish the work interrupted by a crash, determine the start position, and start reading."""
         self._failure, self._behind, self.underway = None, Behind(), 0
         saved = self.spec.state.claim()
         landed = self.spec.path.sink.landed()

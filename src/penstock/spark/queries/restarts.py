@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Restarts:
-    """Failures since the last progress, restarts in total, and consecutive unknown failures of one kind."""
+    """Failures since the last progress, restarts in total, and consecutive unknown failures of the same kind."""
 
     failures: int = 0
     total: int = 0

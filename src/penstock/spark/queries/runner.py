@@ -1,4 +1,4 @@
-"""Run queries concurrently: restart them after transient failures, and stop all of them between batches."""
+"""Run queries concurrently, restart them after transient failures, and stop all queries between batches."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class _Charge:
 
 
 class Runner:
-    """Runs queries until all have ended or `stop` is set; `run` returns the permanent failures by query name.
+    """Supervisor of queries, until all have ended or `stop` is set; `run` returns permanent failures by query name.
 
     A Transient failure restarts the query after a pause that doubles up to a minute. A Terminal failure stops the query
     and leaves the others running. Progress and heartbeats are sent every two seconds and once at the end, to the
-    cluster that the pipeline reads. With a `roster`, the runner follows changes of the roster while it runs, and waits
-    if it is empty.
+    cluster that the pipeline reads. With a `roster`, the runner follows changes of the roster while running, and waits
+    while the roster is empty.
     """
 
     def __init__(self, queries: Sequence[Query] = (), *, roster: Roster | None = None) -> None:
@@ -73,7 +73,7 @@ class Runner:
         return {charge.query.spec.name: charge.failure for charge in self._charges if charge.failure is not None}
 
     def vitals(self) -> Iterator[tuple[Vitals, Offsets]]:
-        """Yield the status of every query, with the end offsets of its partitions at the last heartbeat."""
+        """Yield the status of every query, with the partitions' end offsets at the last heartbeat."""
         for charge in list(self._charges):
             yield _vitals(charge), self._ends.get(charge.query.spec.pipeline, {})
 
@@ -83,7 +83,7 @@ class Runner:
         return all(charge.stage in {"failed", "finished"} for charge in self._charges)
 
     def _follow(self) -> None:
-        """Stop queries that left the roster, before new queries with equal names start."""
+        """Stop queries missing from the roster, before new queries with equal names start."""
         wanted = self._roster()
         for charge in [charge for charge in self._charges if charge.query not in wanted]:
             self._retire(charge)

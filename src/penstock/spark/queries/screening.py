@@ -1,9 +1,9 @@
 """Leave out rows that a sink cannot write, by a condition that the sink provides.
 
 If the sink can screen and each message yields at most one row, unfit rows are left out and counted during the write.
-Otherwise the batch fails with a marker, one job finds the messages, the messages are kept as dead letters, and the
-batch is written without them: landed messages are not examined again, and a message with some rows in the sink could
-not be replayed. A row without an origin fails like a transform.
+Otherwise the batch fails with a marker, a single job finds the messages, the messages are kept as dead letters, and the
+rest of the batch is written: landed messages are not examined again, and a message with some rows in the sink could not
+be replayed. A row without an origin fails like a transform.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNFIT: Final = "_kafka: unfit"
 
 
 class Screened(NamedTuple):
-    """Rows that the sink can write; `observation` counts the rows left out silently."""
+    """Rows the sink can write; `observation` counts the rows left out silently."""
 
     rows: DataFrame
     observation: Observation | None = None
@@ -39,7 +39,7 @@ class Screened(NamedTuple):
 
 
 def screened(sink: Sink, rows: DataFrame, given: DataFrame, *, strict: bool) -> Screened:
-    """Return the rows that the sink can write; `given` are the rows before the transform.
+    """Return the rows the sink can write; `given` are the rows before the transform.
 
     If a row cannot be left out, the batch fails inside Spark; with `strict`, every unfit row fails the batch.
     """
@@ -59,7 +59,7 @@ def screened(sink: Sink, rows: DataFrame, given: DataFrame, *, strict: bool) -> 
 
 
 def fit_rows(sink: Sink, rows: DataFrame) -> DataFrame:
-    """Return the rows that the sink can write. Rows without an origin fail if unfit."""
+    """Return the rows the sink can write. Rows without an origin fail if unfit."""
     problem = _problem(sink, rows)
     if problem is None:
         return rows

@@ -15,7 +15,7 @@ from penstock.spark.queries.position import NOWHERE, Position, same_topics, with
 class ClusterNow:
     """Partitions of the source: first and end offsets, offsets of the configured start, and topic ids.
 
-    `later` contains different start offsets for topics that a query discovers after its first run.
+    `later` contains different start offsets, for topics that a query discovers after its first run.
     """
 
     first: Offsets
@@ -27,7 +27,7 @@ class ClusterNow:
 
 @dataclass(frozen=True)
 class Loss:
-    """Lost records of one partition, and the reason."""
+    """Lost records of a partition, and the reason."""
 
     partition: PartitionId
     why: str
@@ -58,12 +58,12 @@ class StartPlan:
 def plan_start(saved: Position | None, now: ClusterNow, landed: Position = NOWHERE) -> StartPlan:
     """Continue at the query's position; start a new topic at the configured start.
 
-    New partitions of a known topic are read from their first record. A recreated topic is also read from its first
-    record: its offsets restarted, so the saved offsets do not apply. A topic that returns to the source continues at
-    the sink's position.
+    New partitions of a known topic are read from the first record. A recreated topic is also read from the first
+    record: the offsets restarted, so the saved offsets do not apply. A topic added to the source again continues at the
+    sink's position.
 
-    Messages that have `landed` are read again from the saved position, only for their dead letters. If the log was
-    truncated below a landed offset, new records reuse the offsets, so `landed` is limited to the end of the log.
+    Landed messages are read again from the saved position on, only for the dead letters. If the log was truncated below
+    a landed offset, new records reuse the offsets, so `landed` is limited to the end of the log.
     """
     valid = _capped(landed, now)
     in_sink = same_topics(valid, Position({}, now.topic_ids))
@@ -83,7 +83,7 @@ def _capped(landed: Position, now: ClusterNow) -> Position:
 
 
 def _cut_back(landed: Position, valid: Position, losses: list[Loss]) -> Iterator[Loss]:
-    """Yield the losses of partitions whose log ends before the landed offset, except known losses."""
+    """Yield the losses of partitions whose log ends before the landed offset; skip known losses."""
     known = {loss.partition for loss in losses}
     for place, offset in landed.offsets.items():
         if offset > valid.offsets[place] and place not in known:

@@ -1,4 +1,4 @@
-"""Persistent state of one query: its position and its owner."""
+"""Persistent state of a query: position and owner."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _FILE = "state.json"
 class State(Protocol):
     """Position up to which a query has finished all work: rows written, rejected messages kept, progress reported.
 
-    One driver at a time owns the state. After a second driver claims the state, the next `check` or `save` of the first
-    driver raises TakenOver, so two drivers started by mistake do not both write.
+    A single driver owns the state at a time. After a second driver claims the state, the next `check` or `save` of the
+    first driver raises TakenOver, so two drivers started by mistake do not both write.
     """
 
     def claim(self) -> Position | None:
@@ -43,7 +43,7 @@ class QueryState:
         self._position: Position | None = None
 
     def claim(self) -> Position | None:
-        """Write this driver into the file as owner, and return the saved position."""
+        """Become the owner in the file, and return the saved position."""
         data = self._read()
         saved = data.get("position")
         self._position = Position.from_data(saved) if saved else None
@@ -51,7 +51,7 @@ class QueryState:
         return self._position
 
     def check(self) -> None:
-        """Compare the owner in the file with this driver."""
+        """Raise TakenOver if the file names a different owner."""
         if self._read().get("owner") != self._owner:
             raise taken_over(self._path)
 

@@ -33,9 +33,9 @@ class LastBatch:
 
 @dataclass(frozen=True)
 class Vitals:
-    """Status of one query: position, throughput, lag and last error.
+    """Status of a query: position, throughput, lag and last error.
 
-    `underway` is the number of messages in the batch that is being written.
+    `underway` is the number of messages in the batch being written.
     """
 
     pipeline: str
@@ -62,7 +62,7 @@ class Vitals:
         return distance(self.position, {place: end for place, end in ends.items() if place in self.position})
 
     def as_data(self, ends: Offsets, now: datetime) -> dict[str, Any]:
-        """Return plain data that can be written as JSON."""
+        """Return plain data for JSON."""
         return {
             "pipeline": self.pipeline,
             "sink": self.sink,

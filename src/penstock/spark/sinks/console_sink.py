@@ -28,11 +28,11 @@ class ConsoleSink:
         return None
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """Return the rows without their origin."""
+        """Return the rows without the origin column."""
         return rows.drop(KAFKA)
 
     def write(self, formed: DataFrame, batch: Batch) -> None:  # noqa: ARG002 - all batches are alike on a screen
-        """Print the first rows; evaluate all rows, so that every rejected message is found."""
+        """Print the first rows; evaluate all rows, so that no rejected message goes unnoticed."""
         formed.write.format("noop").mode("overwrite").save()
         # The output of `show`; control characters must not reach the terminal.
         shown = formed._jdf.showString(self.rows, 0, False)  # noqa: SLF001

@@ -61,10 +61,10 @@ class TopicTarget:
 
 
 class KafkaSink:
-    """Sink of one query into one topic.
+    """Sink of a query into a topic.
 
     A missing schema is derived from the rows and registered under `<topic>-value` before the first record is written.
-    An incompatible schema raises SchemaIncompatible, which stops the query before anything reaches the topic.
+    An incompatible schema raises SchemaIncompatible and stops the query before anything reaches the topic.
     """
 
     can_screen = True
@@ -75,7 +75,7 @@ class KafkaSink:
         self._made: dict[T.StructType, list[Column]] = {}
 
     def check(self, schema: T.StructType) -> None:
-        """Reject a missing key column, rows that do not fit the schema, and an incompatible schema."""
+        """Reject a missing key column, rows incompatible with the schema, and an incompatible schema."""
         columns = without_origin(schema)
         if self._target.key is not None and self._target.key not in columns.names:
             hint = f"the rows have {', '.join(columns.names)}"
@@ -86,17 +86,17 @@ class KafkaSink:
             self._check_schema(self._schema(columns))
 
     def landed(self) -> Position | None:
-        """Create the topic if it is missing. Return None: unconfirmed batches are written again."""
+        """Create the topic if it is missing. Return None: a topic has no position, so a batch may be written again."""
         ensure_topic(self._settings, self._target.topic, self._target.partitions, self._target.replication)
         return None
 
     def unfit(self, schema: T.StructType) -> Column | None:
-        """Return the problem of a value that the configured Avro schema forbids."""
+        """Return the problem of a value forbidden by the configured Avro schema."""
         given = self._target.schema
         return misfit(without_origin(schema), given) if self._target.format == "avro" and given else None
 
     def form(self, rows: DataFrame) -> DataFrame:
-        """Return records: key, value and headers."""
+        """Return the columns of records: key, value and headers."""
         carrying = with_origin(rows)
         schema = carrying.schema
         if schema not in self._made:
@@ -104,7 +104,7 @@ class KafkaSink:
         return carrying.select(*self._made[schema])
 
     def _make(self, schema: T.StructType) -> list[Column]:
-        """Return a record's columns, cached per schema: building them takes much of a small batch's time."""
+        """Return a record's columns, cached per schema: building columns takes much of a small batch's time."""
         columns = without_origin(schema)
         value = self._avro(columns) if self._target.format == "avro" else F.to_json(_struct(columns)).cast("binary")
         return [_key(columns, self._target.key).alias("key"), value.alias("value"), _headers(schema).alias("headers")]
@@ -129,12 +129,12 @@ class KafkaSink:
             formed.write.format("kafka").mode("append").options(**options).save()
 
     def _limit(self) -> int:
-        """Return the maximum record size in bytes that the topic and the client allow."""
+        """Return the maximum record size in bytes allowed by the topic and the client."""
         client = self._target.options.get("kafka.max.request.size", MAX_LETTER_BYTES)
         return min(record_limit(self._settings, self._target.topic), int(str(client)))
 
     def _too_large(self, formed: DataFrame, limit: int) -> dict[Origin, PenstockError]:
-        """Return the origins of rows that are too large for the topic, each with its error."""
+        """Return the origins of rows too large for the topic, each with an error."""
         own = F.filter(F.col("headers"), lambda each: each.getField("key") == ORIGIN)
         origin = F.try_element_at(own, F.lit(-1)).getField("value").cast("string")
         with spark_failures(f"looking for records that are too large for {self._target.topic}"):
@@ -169,7 +169,7 @@ class KafkaSink:
         return wire_header(schema.fingerprint if width is IdWidth.UUID else registered.schema_id, width)
 
     def _check_schema(self, schema: Schema) -> None:
-        """Check the schema's compatibility in the registry, without registering it."""
+        """Check the schema's compatibility in the registry, without registering the schema."""
         if self._settings.registry_api != "confluent":
             return
         subject, admin = subject_name(self._target.topic, schema), RegistryAdmin(self._settings)
@@ -208,7 +208,7 @@ def _key(columns: T.StructType, name: str | None) -> Column:
 
 
 def _headers(rows: T.StructType) -> Column:
-    """Return the message's own headers and its origin; rows made of many messages have neither."""
+    """Return the message's own headers plus the origin; rows made of many messages have neither."""
     if KAFKA not in rows.names:
         return F.lit(None).cast(HEADERS)
     message = F.col(KAFKA)
