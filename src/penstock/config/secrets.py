@@ -52,7 +52,7 @@ class PassThrough(Mapping[str, Any]):
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._options = dict(options or {})
 
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - the library behind decides on the types
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - the library decides on the types
         """Return the value of an option."""
         return self._options[key]
 

@@ -29,9 +29,9 @@ class Consumer(Iterator[ConsumerRecord]):
     """Iterator over the records of one or more topics, or of all topics that match a `^pattern`.
 
     A value with a schema is decoded by its schema id (and resolved to the schema `reader`, if given). A value without a
-    schema is returned as `legacy` says, a tombstone as None. An invalid record raises RecordUndecodable, after which
-    the iteration can continue. Keys are of `key_type`. `timeout` ends the iteration when nothing arrives for so many
-    seconds, not counting the time for joining the group.
+    schema is returned as `legacy` says, a tombstone as None. By default, an invalid record raises RecordUndecodable,
+    after which the iteration can continue. Keys are of `key_type`. `timeout` ends the iteration when nothing arrives
+    for so many seconds, not counting the time for joining the group.
 
     Reading starts at the group's committed offsets, or at `fallback` if there are none. `start` ("earliest", "latest"
     or a time) moves the group there first; GroupBusy means that the group has members, so its offsets cannot be

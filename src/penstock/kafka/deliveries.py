@@ -72,7 +72,7 @@ def guarded(on_delivery: OnDelivery) -> OnDelivery:
     def tell(outcome: Outcome) -> None:
         try:
             on_delivery(outcome)
-        except Exception:  # noqa: BLE001 - user code may raise anything, and other records' reports come after it
+        except Exception:  # noqa: BLE001 - user code may raise anything, and further reports must still arrive
             _log.exception("a delivery callback failed")
 
     return tell

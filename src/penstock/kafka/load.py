@@ -38,7 +38,7 @@ class Load:
 
 def made_up_records(size: int) -> list[bytes]:
     """Return records of equal size that compress about as well as events: only field names repeat."""
-    dice = random.Random(size)  # noqa: S311 - the same records at every run, not secrets
+    dice = random.Random(size)  # noqa: S311 - repeatable records, not secrets
     return [_made_up(dice, size) for _ in range(_MADE_UP)]
 
 

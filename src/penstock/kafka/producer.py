@@ -85,7 +85,7 @@ class Producer:
         self._send(value, None, **envelope)
 
     def send_sync(self, value: object, **envelope: Unpack[Envelope]) -> Receipt:
-        """Send and wait until the broker acknowledges. If all records are sent so, set linger_ms=0 to avoid delay."""
+        """Send and wait for the acknowledgement. If no other method is used, set linger_ms=0 to avoid the delay."""
         told: SimpleQueue[Outcome] = SimpleQueue()
         self._send(value, told.put, **envelope)
         outcome = told.get()
