@@ -45,7 +45,7 @@ class YamlFile:
         return f"{self.path}:{self.lines.get(key_path, 1)}"
 
     def with_others(self, found: Iterable[Problem]) -> list[Problem]:
-        """Return all problems by line, except consequences of an unset variable in `found`."""
+        """Return own problems and `found` by line, except consequences of unset variables."""
         consequences = tuple(f"{name}{end}" for name in self.unset for end in ":. ")
         others = [problem for problem in found if not problem.message.startswith(consequences)]
         return sorted({*self.problems, *others}, key=_line)

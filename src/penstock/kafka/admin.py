@@ -102,7 +102,7 @@ class Admin:
                 self._look_for_another_broker()
 
     def _look_for_another_broker(self) -> None:
-        """After a connection error, request metadata from all brokers: a request waits for its own broker only."""
+        """After a connection error, request metadata from any broker: a pending request waits for its own broker."""
         if self._watch.reason is not None:
             with suppress(KafkaException):
                 self.client.list_topics(timeout=_LOOK_INTERVAL)

@@ -1,6 +1,6 @@
 """Number of partitions of a topic: at least max(t/p, t/c), with room to grow, within the brokers' limit.
 
-t is the target, p the production rate of a partition, c the rate at which a consumer reads and processes.
+t is the target, p the rate at which one partition is written, c the rate at which one consumer reads and processes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Plan:
 
     @property
     def on_each_broker(self) -> int:
-        """Number of partition copies per broker, including all existing topics."""
+        """Number of partition copies per broker, with this topic and all existing topics."""
         copies = self.around.other_copies + self.partitions * self.need.replication
         return math.ceil(copies / self.around.brokers)
 

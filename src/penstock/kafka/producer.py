@@ -1,4 +1,4 @@
-"""Producer with schema validation, and a report of every undelivered record."""
+"""Producer: validates records before sending, and reports every undelivered record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class Producer:
-    """Sends records with a schema to a topic. Any number of threads can share a producer.
+    """Sends records of one schema to one topic. Any number of threads can share a producer.
 
     Values have a schema (`schema`, or the registered `subject` and `version`), or a `serializer` of your own. Keys are
     of `key_type`, or Avro with `key_schema`. `partitioner` is the name of a librdkafka partitioner, by default that of

@@ -127,6 +127,6 @@ class Progress:
 
 
 def upto(records: Iterable[ConsumerRecord | Origin]) -> dict[Slot, Offset]:
-    """Return the offset after the last record of each partition."""
+    """Return the offset after the last given record of each partition."""
     last = {(record.topic, record.partition): record.offset for record in records}
     return {slot: Offset(offset + 1) for slot, offset in last.items()}
