@@ -52,7 +52,7 @@ def librdkafka_options(
     assignment: Assignment,
     instance_id: str | None,
 ) -> dict[str, Any]:
-    """Return all options of the handle. User options win; UsageError for options that have a parameter."""
+    """Return all options of the handle. User options win; options with their own parameter raise UsageError."""
     _refuse_unknown(fallback, assignment)
     _refuse_named(settings.kafka)
     broker_led = settings.kafka.get("group.protocol") == "consumer"
