@@ -59,7 +59,7 @@ def _action(spec: PipelineSpec, ctx: PipelineContext, mode: Mode) -> Any:  # noq
 
 
 def _failed_events(spec: PipelineSpec, clients: Clients, mode: Mode) -> FailedEvents:
-    """Lines of an events file that fail again are stored in the file only: Kafka already has their messages."""
+    """Return the failed-event store. Failing lines of an events file go to the file only: Kafka has their messages."""
     directory = spec.options.failed_events_dir or clients.others.data / "actions"
     topic = spec.dead_letters if mode.events is None else None
     return FailedEvents(spec.name, directory / spec.directory, topic, clients.others)

@@ -18,13 +18,13 @@ _log = logging.getLogger(__name__)
 
 
 class Commits:
-    """Commits the offsets of finished events, as configured by the source's `commit:`.
+    """Committer of finished offsets, configured by the source's `commit:`.
 
     | commit   | a commit is sent                          | waits for           | kill -9 repeats finished events |
     |----------|-------------------------------------------|---------------------|---------------------------------|
     | sync     | after `commit_every` (100) events, or 1 s | the broker's answer | at most `commit_every`          |
     | async    | after `commit_every` (500) events, or 1 s | the previous commit | at most twice `commit_every`    |
-    | interval | every `commit_interval` (5) seconds       | the previous commit | events of two intervals         |
+    | interval | every `commit_interval` (5) seconds       | the previous commit | of two intervals                |
 
     With `sync`, processing continues only after the broker has accepted a commit or the partitions are gone.
     """

@@ -60,7 +60,7 @@ class DatahubPlugin:
         return bool(self._plugin.matches(to_datahub(event)))
 
     def close(self) -> None:
-        """Close the plugin, if it can be closed."""
+        """Close the plugin, if possible."""
         close = getattr(self._plugin, "close", None)
         if close is not None:
             close()

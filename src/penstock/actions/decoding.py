@@ -1,6 +1,6 @@
-"""Decoder of messages into events: Avro by schema id, PlatformEvents unpacked, other messages as generic events.
+"""Decoder of messages: Avro by schema id, PlatformEvents unpacked, anything else as generic events.
 
-A message that cannot match the pipeline's filter is decoded only until the mismatch is certain.
+A message rejected by the pipeline's filter is decoded only until the mismatch is certain.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _object = msgspec.json.Decoder(type=dict[str, Any])
 class EventDecoder:
     """Decoder for the messages of a pipeline's topics.
 
-    `routes` maps each topic to its content: `mcl` and `mcl_timeseries` for MetadataChangeLogs, `pe` for PlatformEvents,
-    and any other name for generic events of that type.
+    `routes` maps each topic to its content: `mcl` and `mcl_timeseries` for MetadataChangeLogs, `pe` for PlatformEvents.
+    Any other name is a type of generic events.
     """
 
     def __init__(self, routes: Mapping[str, str], codec: AvroCodec, wanted: Filter) -> None:

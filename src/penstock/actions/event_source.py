@@ -10,7 +10,7 @@ from penstock.events.record import Offset, Origin, Partition, TopicName
 
 
 class TrackedSource:
-    """Accepts acknowledgements in any order. Each counts once, and only while this process owns the partition."""
+    """Source that accepts acknowledgements in any order. Each counts once, while this process owns the partition."""
 
     def __init__(self, tracker: Tracker, tally: Tally) -> None:
         self._tracker = tracker

@@ -28,7 +28,7 @@ class Filter(Protocol):
         ...
 
     def may_match(self, event_type: str, data: bytes) -> bool:
-        """Return whether an event of this type may match, judged by its message's bytes. False means: cannot match.
+        """Return whether an event of this type may match, judged by the message's bytes. False means: cannot match.
 
         Called before decoding. The bytes are Avro for MetadataChangeLogEvent_v1 (text fields appear as UTF-8, enums do
         not) and JSON for events from PlatformEvents; for any other type, the bytes may be either.

@@ -12,7 +12,7 @@ Task = TypeVar("Task")
 
 
 class Lanes(Generic[Task]):
-    """Thread pool. The tasks of one lane run one at a time, in the order of submission.
+    """Thread pool. The tasks of a lane run one at a time, in submission order.
 
     `work` must not raise. A task without a lane waits only for a free thread.
     """

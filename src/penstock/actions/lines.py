@@ -84,7 +84,7 @@ class PutsNothingOff:
         return None if answer is False else answer
 
     def close(self) -> None:
-        """Close the action, if it has `close`."""
+        """Close the action, if possible."""
         close = getattr(self._action, "close", None)
         if close is not None:
             close()

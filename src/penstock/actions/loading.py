@@ -1,4 +1,4 @@
-"""Loads a pipeline's file. Everything is checked, and every mistake reported with its line, before the start."""
+"""Loader of pipeline files. Everything is checked, and every mistake reported with its line, before the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prometheus metrics of the pipelines of a process and its workers."""
+"""Prometheus metrics of a process's pipelines and workers."""
 
 from __future__ import annotations
 

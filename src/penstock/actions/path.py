@@ -58,7 +58,7 @@ class Failures(Protocol):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Event in progress, with its message and its partition's window, or the error in place of the event."""
+    """Event in progress, with the message and the partition's window, or the error in place of the event."""
 
     record: ConsumerRecord
     window: Window
@@ -79,7 +79,7 @@ class Stages(NamedTuple):
 
 
 class EventPath:
-    """Runs events through the stages. `hand_over` selects the thread for steps 4 to 6.
+    """Path of events through the stages. `hand_over` selects the thread for steps 4 to 6.
 
     1  receive    the partition's window holds the message: no later offset is committed             tracker.py
     2  decode     Avro or JSON; a message that cannot match is not decoded further                   decoding.py

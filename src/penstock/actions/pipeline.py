@@ -143,7 +143,7 @@ class Pipeline:
             self.standing = reader.standing()
 
     def _revoked(self, partitions: Iterable[PartitionId]) -> None:
-        """On revocation, finish the events in work within a time limit, and commit the finished ones."""
+        """On revocation, finish the events in work within a time limit, then commit."""
         if self._reader is not None:
             self._reader.commit(self.tracker.close(partitions, self._patience), wait=True)
 

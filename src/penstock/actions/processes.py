@@ -1,4 +1,4 @@
-"""Several processes for one pipeline. The processes share its partitions as members of one group."""
+"""Several processes for one pipeline, sharing the partitions as members of one group."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def run_worker(spec: PipelineSpec, settings: Settings, number: int, tell: Connec
 
 
 def _work(spec: PipelineSpec, settings: Settings, number: int, tell: Connection, stop: Event) -> int:
-    """Run the pipeline to its end. Return the exit code of the worker."""
+    """Run the pipeline to the end. Return the exit code of the worker."""
     pipeline = PipelineThread(Pipeline(spec, settings), number)
     Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
     telling = Thread(target=_tell, args=(pipeline, tell, stop), daemon=True)

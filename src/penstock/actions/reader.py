@@ -25,7 +25,7 @@ class Reader(Protocol):
         ...
 
     def commit(self, done: Offsets, *, wait: bool) -> None:
-        """Store these offsets for the next start: all records before them are done."""
+        """Store these offsets for the next start: all earlier records are done."""
         ...
 
     def standing(self) -> Standing:

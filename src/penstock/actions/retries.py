@@ -38,8 +38,8 @@ class Retries:
     def pause(self, attempts: int, error: BaseException, chance: float) -> float | None:
         """Return the pause before the next attempt, or None to give up. `chance` is random, between 0 and 1.
 
-        Half of the pause is random, so that events that failed together are not retried together. An error with
-        `retry_after` sets the pause itself, up to the longest pause.
+        Half of the pause is random, to spread the retries of events that failed together. An error with `retry_after`
+        sets the pause, up to the longest pause.
         """
         if attempts > self.count or not (self.every_error or may_pass(error)):
             return None
@@ -53,9 +53,9 @@ class Retries:
 def may_pass(error: BaseException) -> bool:
     """Return whether a retry may succeed.
 
-    Libraries such as requests and httpx wrap a connection's error in their own; the original error is its cause. The
-    first conclusive error in the chain decides: a Penstock error by its class, an HTTP status, an error of the
-    operating system or of a database driver.
+    Libraries such as requests and httpx wrap connection errors; the original error is the cause. The first conclusive
+    error in the chain decides: a Penstock error by its class, an HTTP status, an error of the operating system or of a
+    database driver.
     """
     for each in _causes(error):
         if isinstance(each, PenstockError):

@@ -42,7 +42,7 @@ class Charge(Protocol):
 
 
 class Runner:
-    """Starts the pipelines, supervises them until all have ended or `stop` is set, and ends them."""
+    """Supervisor of several pipelines. Runs until all have ended or `stop` is set, then ends all."""
 
     def __init__(self, charges: Sequence[Charge]) -> None:
         self._charges = charges

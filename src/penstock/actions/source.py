@@ -1,4 +1,4 @@
-"""Kafka source of a pipeline: its topics and its start position."""
+"""Kafka source of a pipeline: topics and start position."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _stateless_start(start: str) -> str:
 def _move_group(admin: Admin, start: str, clients: Clients, partitions: Collection[PartitionId]) -> None:
     """Move the group to its start, or commit missing offsets, so that a restart misses no records.
 
-    A group with members stays unchanged: its members were started from the same file and have set the offsets.
+    A group with members stays unchanged: the members were started from the same file and have set the offsets.
     """
     group = GroupName(clients.group)
     offsets = _wanted(admin, start, clients, partitions)

@@ -72,7 +72,7 @@ class Options(Part):
 
 
 class PipelineSpec(Part):
-    """One pipeline. Its `name` is the default consumer group, so several machines with one file share the load."""
+    """One pipeline. The `name` is the default consumer group, so several machines with one file share the load."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     enabled: bool = True
@@ -87,7 +87,7 @@ class PipelineSpec(Part):
     @field_validator("options")
     @classmethod
     def _reads_no_letters(cls, options: Options, info: ValidationInfo) -> Options:
-        """Reject a pipeline that reads its own dead letters: such a pipeline never finishes."""
+        """Reject a source with the pipeline's own dead-letter topic: the pipeline would never finish."""
         source, name = info.data.get("source"), info.data.get("name")
         letters = options.letters(name) if name else None
         if source is not None and letters in source.config.routes():

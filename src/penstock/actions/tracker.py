@@ -14,10 +14,10 @@ from penstock.kafka.offsets import Offsets, PartitionId
 class Window:
     """Unfinished events of one partition, in order, while this process owns the partition.
 
-    A closed window starts no more events, except `awaited` ones. After `gone` is set, nothing in the window counts. A
-    partition that is lost and assigned again gets a new window, so late results of the old window are harmless. A
-    partition whose offsets restart, because its topic was deleted and recreated, also gets a new window: the old
-    offsets would hold back the new ones.
+    A closed window starts no more events, except `awaited` events. After `gone` is set, nothing in the window counts. A
+    lost partition gets a new window when assigned again, so late results of the old window are harmless. A partition
+    whose offsets restart, because the topic was deleted and recreated, also gets a new window: the old offsets would
+    hold back the new offsets.
     """
 
     __slots__ = (
@@ -77,7 +77,7 @@ class Window:
             self.awaited = before - self._done - self.put_off - in_work
 
     def is_behind(self, offset: Offset) -> bool:
-        """Return whether the offset is not above those already read, so that the partition must have restarted."""
+        """Return whether the offset was already passed, so that the partition must have restarted."""
         return offset < self._open
 
     @property

@@ -1,4 +1,4 @@
-"""Pipeline on its own thread, supervised by a runner."""
+"""Pipeline on a separate thread, supervised by a runner."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class PipelineThread:
         return [now]
 
     def _oldest(self) -> InWork | None:
-        """Return the event that has been decoded, filtered or in work for the longest time."""
+        """Return the event in decoding, filtering or work for the longest time."""
         tracker = self.pipeline.tracker
         opening = tracker.opening
         found = [InWork(*each) for each in tracker.in_work()]

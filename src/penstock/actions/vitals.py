@@ -18,7 +18,7 @@ Stage = Literal["starting", "running", "stopped", "finished", "failed"]
 
 @dataclass(frozen=True)
 class InWork:
-    """Event that has been in work for the longest time."""
+    """Event in work for the longest time."""
 
     origin: Origin
     seconds: float
@@ -61,7 +61,7 @@ class Vitals:
         return None if self.is_connected else "stuck: no broker answers"
 
     def as_data(self, now: datetime) -> dict[str, Any]:
-        """Return plain data that can be encoded as JSON."""
+        """Return the status as plain data for JSON."""
         counted = total(self.counts.values())
         return {
             "pipeline": self.pipeline,

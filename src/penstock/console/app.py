@@ -35,5 +35,5 @@ def make_app(settings: Settings) -> Starlette:
 
 
 async def _healthz(_request: Request) -> Response:
-    """Report the health of the console only. Requests that need PostgreSQL report its failure themselves."""
+    """Report the health of the console only. Requests to PostgreSQL report failures of PostgreSQL themselves."""
     return JsonAnswer({"status": "ok"})

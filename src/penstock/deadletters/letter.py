@@ -16,7 +16,7 @@ _ABOUT_CLIENT = "penstock.client"
 class DeadLetter:
     """Rejected record. `place` is the position of the letter, `origin` the position of the original record.
 
-    A record that never reached its topic, such as one rejected by the collector, has partition and offset -1.
+    Records rejected by the collector never reached a topic: partition and offset of the origin are -1.
     """
 
     place: Origin
@@ -31,7 +31,10 @@ class DeadLetter:
 
     @property
     def record(self) -> Origin:
-        """Rejected record. Every sink of a pipeline, and every repeated batch, stores its own letter of a record."""
+        """Position that identifies the rejected record: the origin, or else the position of the letter.
+
+        Every sink of a pipeline, and every repeated batch, stores its own letter of a record.
+        """
         return self.origin if self.origin.partition >= 0 else self.place
 
     @property

@@ -1,8 +1,8 @@
 """Replay of letters to their original topics, once each unless requested again.
 
-A letter and its mark are sent in one transaction, so that a crash leaves both or neither. All replays share one
-transactional id: a new replay fences every earlier one, and only then reads the marks. Two concurrent replays cannot
-send a letter twice either.
+A letter and its mark are sent in one transaction: a crash leaves both or neither. All replays share one transactional
+id: a new replay fences every earlier one, and only then reads the marks. Two concurrent replays cannot send a letter
+twice either.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Letters = Callable[[], Iterator[DeadLetter]]
 class Order:
     """Request for a replay: the letters, the target topic (default: each letter's own), and whether to repeat replays.
 
-    `targets` decides which letters may return to their own topics. `key_field` names the field of a JSON value that
-    becomes the key of a letter without a key.
+    `targets` limits the return of letters to their own topics. `key_field` names the field of a JSON value that becomes
+    the key of a letter without a key.
     """
 
     letters: Letters
@@ -65,9 +65,8 @@ class Order:
 class Tally:
     """Numbers of letters per target topic, to be sent or already sent, and of skipped letters.
 
-    `before` counts letters whose record was replayed earlier, `same` letters whose record is sent with another letter.
-    `refused` counts letters for a topic that their pipeline is not known to read, `too_large` letters above the size
-    limit of their topic.
+    `before` counts letters of already replayed records, `same` further letters of a record in this replay. `refused`
+    counts letters for topics not known to be read by the pipeline, `too_large` letters above the size limit of a topic.
     """
 
     sent: Counter[str] = field(default_factory=Counter)
@@ -98,8 +97,8 @@ def plan_replay(settings: Settings, order: Order) -> Tally:
 def replay(settings: Settings, order: Order, on_progress: Callable[[int], None]) -> Tally:
     """Send the letters in transactions of up to 500. Letters committed before an error are sent and marked.
 
-    Letters that may exceed the size limit of their topic are sent last and one by one, so that no other letter is
-    delayed.
+    Letters possibly above the size limit of a topic are sent last, each in a separate transaction, to delay no smaller
+    letters.
     """
     prepare_marks(settings)
     tally, large = Tally(), set[Origin]()
@@ -125,7 +124,7 @@ def replay(settings: Settings, order: Order, on_progress: Callable[[int], None])
 
 
 def _send_large(sender: _Sender, letter: DeadLetter, order: Order, tally: Tally) -> None:
-    """Send a letter that fits its topic only if compression makes it small enough."""
+    """Send a letter above the size limit of its topic: compression may make the record small enough."""
     if sender.marks.of(letter) is not None and not order.again:
         tally.sent[order.target(letter)] -= 1
         tally.before += 1
@@ -140,7 +139,7 @@ def _send_large(sender: _Sender, letter: DeadLetter, order: Order, tally: Tally)
 
 
 class _Sender:
-    """Sends letters with their marks. `marks` were read after all earlier replays had lost the right to send."""
+    """Sender of letters with their marks. `marks` were read after all earlier replays had lost the right to send."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

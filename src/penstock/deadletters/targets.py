@@ -1,6 +1,6 @@
 """Topics allowed as targets of a replay: topics read by the letter's pipeline.
 
-The letter itself names its target, and anyone with write access to a dead-letter topic can name any topic.
+A letter names its own target, and anyone with write access to a dead-letter topic can name any topic.
 """
 
 from __future__ import annotations

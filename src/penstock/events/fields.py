@@ -22,7 +22,7 @@ class Fields(Mapping[str, Any]):
         self.data = data
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what a record holds
-        """Return the value under a key of this name."""
+        """Return the value under the key `name`."""
         if name.startswith("__"):
             raise AttributeError(name)
         try:

@@ -31,7 +31,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Broker's confirmation of a sent record: its position and its timestamp in milliseconds."""
+    """Broker's confirmation of a sent record: position, and timestamp in milliseconds."""
 
     origin: Origin
     timestamp: int | None

@@ -27,7 +27,7 @@ class LastError:
         return cls(at, error.code, error.message, error.hint)
 
     def as_data(self) -> dict[str, str]:
-        """Return plain data that can be encoded as JSON."""
+        """Return the error as plain data for JSON."""
         return {"at": told_time(self.at), "code": self.code, "message": self.message, "hint": self.hint}
 
 

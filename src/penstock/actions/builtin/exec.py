@@ -47,7 +47,7 @@ class ExecConfig(BaseModel):
 class Exec(Action):
     """Runs the command once for each event. `ok` exit codes mean done; `retry` exit codes and time-outs are Transient.
 
-    Standard output goes to this process's output. Standard error is captured; a failure's message contains its end.
+    Standard output is inherited from this process. Standard error is captured, and a failure's message quotes the end.
     """
 
     Config: ClassVar[type[BaseModel]] = ExecConfig
@@ -61,7 +61,7 @@ class Exec(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Create the action from its config."""
+        """Create the action from `config`."""
         return cls(ExecConfig.model_validate(config), ctx.pipeline_name)
 
     def act(self, event: EventEnvelope) -> None:

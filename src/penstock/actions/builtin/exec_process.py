@@ -37,7 +37,7 @@ class Commands:
         self._lock = Lock()
 
     def run(self, data: bytes, timeout: float) -> Ended:
-        """Run the command with this input. The input is a file, so a command that ignores its input blocks nothing."""
+        """Run the command with `data` on standard input. A file holds the input, so unread input blocks nothing."""
         with tempfile.TemporaryFile() as file:
             file.write(data)
             file.seek(0)
@@ -84,7 +84,7 @@ class _LastWords:
         self._thread.start()
 
     def text(self) -> str:
-        """Return the last output. Does not wait for a background child, which may hold the stream open."""
+        """Return the last output. Waits at most 0.5 s, because a background child may hold the stream open."""
         self._thread.join(_LAST_WORDS_SECONDS)
         return self._kept.decode("utf-8", "replace").strip()
 

@@ -31,7 +31,7 @@ class HelloWorld(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
-        """Create the action from its config."""
+        """Create the action from `config`."""
         return cls(HelloWorldConfig.model_validate(config))
 
     def act(self, event: EventEnvelope) -> None:

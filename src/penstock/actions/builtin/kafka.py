@@ -65,7 +65,7 @@ class Kafka(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Connect to the source's cluster, unless the config names another one."""
+        """Connect to the cluster of the config, or else to the source's cluster."""
         checked = KafkaConfig.model_validate(config)
         settings = checked.connection.settings(ctx.settings) if checked.connection else ctx.settings
         schema = Schema.from_file(checked.schema_) if checked.schema_ else None

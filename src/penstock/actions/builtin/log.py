@@ -35,7 +35,7 @@ class Log(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Create the action from its config."""
+        """Create the action from `config`."""
         return cls(LogConfig.model_validate(config), logging.getLogger(f"penstock.actions.log.{ctx.pipeline_name}"))
 
     def act(self, event: EventEnvelope) -> None:

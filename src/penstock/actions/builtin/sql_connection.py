@@ -31,7 +31,7 @@ def check_database(url: str) -> None:
 
 
 class Connections:
-    """Runs one statement with changing values, each time in its own transaction, on any thread."""
+    """Executor of one statement, on any thread. Each execution has new values and a separate transaction."""
 
     def __init__(self, url: str, statement: sql.Composed, timeout: float) -> None:
         self._url = url

@@ -114,7 +114,7 @@ class Webhook(Action):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Create the action from its config."""
+        """Create the action from `config`."""
         return cls(WebhookConfig.model_validate(config), ctx.pipeline_name)
 
     def act(self, event: EventEnvelope) -> None:

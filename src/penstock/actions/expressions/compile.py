@@ -60,7 +60,7 @@ class Expression:
         self._evaluate = evaluate
 
     def __call__(self, scope: Scope) -> Any:  # noqa: ANN401 - the value of an expression is of any type
-        """Return the value for these fields."""
+        """Return the value for an event's fields."""
         try:
             return operations.plain(self._evaluate(scope))
         except (ArithmeticError, ValueError, TypeError, RecursionError) as error:

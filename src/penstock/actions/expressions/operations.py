@@ -90,7 +90,7 @@ def is_in(wanted: object, container: object) -> bool:
 
 
 def negated(value: Any) -> object:  # noqa: ANN401 - a number, as is checked
-    """Return the number with its sign changed."""
+    """Return the negated number."""
     if not is_number(value):
         raise TypeError(f"-{kind(value)} is not defined")
     result: object = -value

@@ -20,7 +20,7 @@ _PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 
 def compile_template(value: object, depth: int = 0, escape: Escape | None = None) -> Template:
-    """Return a function that fills in the expressions. A text of exactly one expression gets the type of its value.
+    """Return a function that fills in the expressions. A text of only one expression keeps the value's type.
 
     With `escape`, values are always filled in as text, and `escape` first removes anything an event must not
     contribute.

@@ -46,7 +46,7 @@ def compile_filter(
 
 
 class _Compiler:
-    """Collects problems while filters are compiled."""
+    """Collector of problems during the compilation of filters."""
 
     def __init__(self, place: Place, ctx: PipelineContext | None) -> None:
         self.ctx = ctx

@@ -1,6 +1,6 @@
 """Compiler of a filter for one value.
 
-DataHub's rules apply, since its files rely on them:
+The rules are DataHub's, because files written for DataHub rely on them:
 
 | in the filter | matches                                                                                          |
 |---------------|--------------------------------------------------------------------------------------------------|

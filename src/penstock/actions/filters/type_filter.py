@@ -26,7 +26,7 @@ Predicates = Sequence[Predicate] | None
 
 
 class TypeFilter:
-    """Accepts events of certain types, each with its predicates. `otherwise` applies to all other types."""
+    """Filter by event type, each type with its predicates. `otherwise` applies to all other types."""
 
     def __init__(self, by_type: Mapping[str, Predicates], otherwise: Predicates = ()) -> None:
         self._by_type = by_type
@@ -34,7 +34,7 @@ class TypeFilter:
         self._screens: dict[str, Screen | None] = {}
 
     def matches(self, event: EventEnvelope) -> bool:
-        """Return whether the type is accepted and one of its predicates matches."""
+        """Return whether the type is accepted and any of its predicates matches."""
         predicates = self._by_type.get(event.event_type, self._otherwise)
         if not predicates:
             return predicates is None
@@ -58,7 +58,7 @@ class TypeFilter:
 
 
 class AllOf:
-    """Accepts an event only if all of several filters accept the event."""
+    """Filter that requires all of several filters to match."""
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self._filters = filters

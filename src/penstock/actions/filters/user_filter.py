@@ -10,7 +10,7 @@ from penstock.events.envelope import EventEnvelope
 
 
 class UserFilter:
-    """Calls the user's filter object. The object is created with its pipeline, not while a file is only checked."""
+    """Filter backed by a user's object. The object is created with the pipeline, not while a file is only checked."""
 
     def __init__(self, filter_class: Any, config: dict[str, Any], ctx: PipelineContext | None) -> None:  # noqa: ANN401 - any class with the methods
         self._made: Any = None if ctx is None else create_plugin(filter_class, config, ctx)

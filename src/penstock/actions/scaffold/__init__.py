@@ -1,4 +1,4 @@
-"""Scaffold of a user's action: the class, its test, and a pipeline that runs the action."""
+"""Scaffold of a user's action: the class, a test, and a pipeline for the action."""
 
 from penstock.actions.scaffold.write import write_action
 

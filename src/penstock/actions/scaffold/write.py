@@ -1,4 +1,4 @@
-"""Writes the files of a new action. The files work without changes."""
+"""Writer of a new action's files. The files work without changes."""
 
 from __future__ import annotations
 

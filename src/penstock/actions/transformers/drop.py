@@ -31,7 +31,7 @@ class Drop(Transformer):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
-        """Create the transformer from its config."""
+        """Create the transformer from `config`."""
         return cls(DropConfig.model_validate(config))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope:

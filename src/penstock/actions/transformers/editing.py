@@ -36,7 +36,7 @@ def with_body(event: EventEnvelope, body: dict[str, Any]) -> EventEnvelope:
 
 
 def with_changes(event: EventEnvelope, changes: Iterable[tuple[str, Change]]) -> EventEnvelope:
-    """Return the event with all changes applied at their paths, one after the other."""
+    """Return the event with each change applied at the given path, in order."""
     body: Any = body_of(event)
     for path, change in changes:
         body = edited(body, [path] if path in body else path.split("."), change, path)

@@ -1,4 +1,4 @@
-"""`filter`: let only some events pass, after other transformers have done their work."""
+"""`filter`: let only some events pass, after the preceding transformers have done their work."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FilterEvents(Transformer):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Create the transformer from its config."""
+        """Create the transformer from `config`."""
         return cls(compile_filter(config, ctx=ctx))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope | None:
@@ -58,7 +58,7 @@ class FilterEvents(Transformer):
 
 
 def _placed(error: ConfigError, paths: list[KeyPath]) -> ValidationError:
-    """Return the filter's problems as pydantic errors, so that each is reported with its own line."""
+    """Return the filter's problems as pydantic errors, each with its own line."""
     details: list[InitErrorDetails] = [
         {"type": PydanticCustomError("filter", _escaped(problem.message)), "loc": path[1:], "input": None}
         for problem, path in zip(error.problems, paths, strict=True)

@@ -23,7 +23,7 @@ class RenameConfig(BaseModel):
 
 
 class Rename(Transformer):
-    """Moves each field from its old path to its new path. Missing fields are ignored."""
+    """Moves each field from the old path to the new path. Missing fields are ignored."""
 
     Config: ClassVar[type[BaseModel]] = RenameConfig
 
@@ -32,7 +32,7 @@ class Rename(Transformer):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
-        """Create the transformer from its config."""
+        """Create the transformer from `config`."""
         return cls(RenameConfig.model_validate(config))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope:

@@ -32,7 +32,7 @@ class Set(Transformer):
 
     @classmethod
     def create(cls, config: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003 - the interface's signature
-        """Create the transformer from its config."""
+        """Create the transformer from `config`."""
         return cls(SetConfig.model_validate(config))
 
     def transform(self, event: EventEnvelope) -> EventEnvelope:
@@ -41,5 +41,5 @@ class Set(Transformer):
 
 
 def _fixed(value: object, _old: object) -> object:
-    """Return a copy: changing the value of one event must not affect other events."""
+    """Return a copy: changing the value in one event must not change the value in all events."""
     return copy.deepcopy(value)
