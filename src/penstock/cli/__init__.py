@@ -1,1 +1,1 @@
-"""Command line, with one module per group of commands."""
+"""Command line, with a module for each group of commands."""

@@ -1,4 +1,4 @@
-"""`penstock actions`: list actions, show their keys, and create new ones."""
+"""`penstock actions`: list actions, show their keys, and create actions."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, help="Brokers: list them, and show their
 
 @app.command("list")
 def list_brokers(as_json: JsonOption = False) -> None:
-    """List brokers with their disks, and with the partitions that they lead and store.
+    """List brokers with their disks and their number of leading and stored partitions.
 
     Example: penstock brokers list
     """
@@ -62,7 +62,7 @@ def _broker_json(broker: Broker, disks: list[LogDir]) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class SettingOnBrokers:
-    """Setting, with the brokers that share its value and source."""
+    """Setting, with the brokers of equal value and source."""
 
     setting: Setting
     brokers: tuple[BrokerId, ...]

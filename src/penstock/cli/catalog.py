@@ -135,7 +135,7 @@ def loads(
 
 @app.command()
 def migrate() -> None:
-    """Migrate the catalog's tables. Every command also does so on its first connection.
+    """Migrate the catalog's tables. Every command also migrates them on first connection.
 
     Example: penstock catalog migrate
     """
@@ -165,7 +165,7 @@ def tell(
 def prune(
     before: Annotated[str, typer.Option(metavar="TIME", help="Events older than this: '30d ago', 2026-01-31.")],
 ) -> None:
-    """Remove old events from staging. Their content stays in the catalog.
+    """Remove old events from staging. The catalog keeps the content.
 
     Example: penstock catalog prune --before '30d ago'
     """

@@ -14,7 +14,7 @@ from penstock.config.settings import LoadedSettings
 from penstock.errors import PenstockError
 
 Statements = Mapping[str, Sequence[OwnDataset]]
-"""Statements about datasets, keyed by the pipeline that writes them."""
+"""Statements about datasets, keyed by the writing pipeline."""
 
 _PAUSE_SECONDS = 60.0
 _LAST_SECONDS = 5.0

@@ -17,7 +17,7 @@ def moment(time: datetime | None) -> str:
 
 
 def show_dataset(found: DatasetView) -> None:
-    """Print all information about one dataset, section by section."""
+    """Print all information about a dataset, section by section."""
     row = found.dataset
     out.print(f"[bold]{text(row['name'])}[/]  {text(row['platform'])}, {text(row['origin'])}, {text(row['status'])}")
     out.print(f"[dim]{text(row['urn'])}[/]")
@@ -40,7 +40,7 @@ def show_dataset(found: DatasetView) -> None:
 
 
 def show_owners(owners: Sequence[Mapping[str, Any]]) -> None:
-    """Print current and former owners, and mark those from the prevailing source."""
+    """Print current and former owners, and mark owners from the prevailing source."""
     if not owners:
         out.print("no owner is known")
         return
@@ -59,7 +59,7 @@ def show_owners(owners: Sequence[Mapping[str, Any]]) -> None:
 
 
 def show_steps(title: str, steps: Sequence[Step]) -> None:
-    """Print lineage in one direction, indented by distance."""
+    """Print lineage in a single direction, indented by distance."""
     if not steps:
         out.print(f"{title} nothing that is known")
     for step in steps:

@@ -71,7 +71,7 @@ def _show_notes(notes: list[Finding]) -> None:
 
 
 def _show_topics(prefix: str, patience: float = 0.0) -> None:
-    """Show the topics of a capture once their record counts are stable: the first rows reach Kafka with a delay."""
+    """Show the topics of a capture once the record counts are stable: the first rows reach Kafka with a delay."""
     deadline = time.monotonic() + patience
     with Admin(settings()) as admin:
         topics = _topics(admin, prefix)
@@ -205,7 +205,7 @@ def restart(
 ) -> None:
     """Restart the connector and its tasks. New matching tables are captured from then on.
 
-    Existing rows of a new table are sent only by a new snapshot: `cdc remove`, then `cdc add`.
+    Existing rows of a new table need a new snapshot: `cdc remove`, then `cdc add`.
 
     Example: penstock cdc restart shop
     """
@@ -224,7 +224,7 @@ def restart(
 
 @app.command()
 def remove(name: NameArgument, database: DatabaseOption = None, yes: YesOption = False) -> None:
-    """Remove the connector, and drop its slot and publication in the database. Topics stay.
+    """Remove the connector, and drop the slot and publication in the database. Topics stay.
 
     Example: penstock cdc remove shop
     """

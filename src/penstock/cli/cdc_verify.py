@@ -36,7 +36,7 @@ def verify(
     wait: Annotated[float, typer.Option(help="Seconds for which a mirror may be behind.")] = 60.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the mirror with a snapshot of the database, row by row. The exit code is 1 if they differ.
+    """Compare the mirror with a snapshot of the database, row by row. The exit code is 1 if rows or servers differ.
 
     With --pipeline, the pipeline's file provides the location of the mirrors, and the effects of transforms and
     `protect`.

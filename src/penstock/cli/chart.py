@@ -29,7 +29,7 @@ Columns = Sequence[tuple[str, str]]
 
 
 class Bars(NamedTuple):
-    """Group with its name, and a number or None per drawn column."""
+    """Group with a label, and a number or None per drawn column."""
 
     label: str
     numbers: tuple[float | None, ...]

@@ -1,4 +1,4 @@
-"""`penstock collector`: accept events over HTTP and write them to Kafka."""
+"""`penstock collector`: accept events over HTTP and write the events to Kafka."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(
     workers: Annotated[int | None, typer.Option(help="Processes that share the port; default 1.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Check the settings and schemas, then end.")] = False,
 ) -> None:
-    """Accept events over HTTP. A success response means that all in-sync replicas in Kafka have the event.
+    """Accept events over HTTP. After a success response, all in-sync replicas in Kafka have the event.
 
     The `collector:` section of penstock.yaml lists the accepted topics, their schemas, and the permitted senders.
 

@@ -34,7 +34,7 @@ def consume(
     """Show the records of topics as they arrive, until Ctrl-C, --max or --timeout.
 
     Without a group, all partitions are read and nothing is committed.
-    With a group, its offsets advance past the shown records; --from moves them first.
+    With a group, the group's offsets advance past the shown records; --from moves the offsets first.
     Undecodable records are reported on stderr, and set the exit code to 1.
 
     Example: [bold]penstock consume orders --from '10m ago' --max 5[/]
@@ -55,7 +55,7 @@ def consume(
 
 
 class _Viewer:
-    """Prints records one by one, and counts undecodable records."""
+    """Prints records, and counts undecodable records."""
 
     def __init__(self, *, json: bool) -> None:
         self.refused = 0

@@ -1,4 +1,4 @@
-"""`penstock deadletters`: list rejected records with their errors, and replay them after a fix."""
+"""`penstock deadletters`: list rejected records with their errors, and replay letters after a fix."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def replay(
 ) -> None:
     """Replay letters to their intended topics, each once.
 
-    A letter is sent only to a topic that its pipeline reads, according to heartbeats or the name of the dead-letter
-    topic, or to a topic named with --topic.
+    A letter goes only to a topic read by its pipeline, according to heartbeats or the name of the dead-letter topic,
+    or to a topic named with --topic.
     Replays are recorded in the topic penstock.replays, within the replay's own transaction.
 
     Example: penstock deadletters replay --pipeline events --code record.transform
@@ -170,7 +170,7 @@ def replay(
 
 
 def _meant(chosen: Settings, wanted: Wanted, boxes: list[str], file: Path | None) -> Letters:
-    """Return a fixed selection of letters. Letters that arrive while the replay is prepared are not included."""
+    """Return a fixed selection of letters. Letters arriving during the preparation of the replay are not included."""
     if file is not None:
         return lambda: filter(wanted.matches, read_file(file))
     span = find_letters(chosen, find_topics(chosen, boxes), wanted)

@@ -29,7 +29,7 @@ def import_file(
     file: Annotated[Path, typer.Argument(help="A WhereHows .job file or other properties.")],
     name: Annotated[str, typer.Option(help="The job's name; by default that of the file.")] = "",
 ) -> None:
-    """Import a job's properties from a file into the database, if they are valid.
+    """Import a job's properties from a file into the database, if the properties are valid.
 
     Example: penstock jobs import gobblin.job
     """
@@ -132,7 +132,7 @@ def _set_active(job: str, done: str, *, is_active: bool) -> None:
 
 @app.command()
 def remove(job: JobArgument, yes: YesOption = False) -> None:
-    """Remove a job from the database, and stop it where it runs. Its output stays in the catalog.
+    """Remove a job from the database, and stop the job if running. The output stays in the catalog.
 
     Example: penstock jobs remove 1 --yes
     """
@@ -156,7 +156,7 @@ def run(
 ) -> None:
     """Run jobs until they are stopped: read and process each topic, merge into the catalog, publish the changes.
 
-    A job that is changed, added, paused or removed in the database is updated here within a few seconds.
+    Jobs changed, added, paused or removed in the database are updated here within a few seconds.
     Ctrl-C and SIGTERM stop between two batches, with all progress saved.
 
     Example: penstock jobs run 1 2

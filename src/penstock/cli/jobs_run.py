@@ -22,10 +22,13 @@ from penstock.errors import PenstockError
 from penstock.spark.queries.runner import Runner
 
 _CONNECTIONS = 8
-"""Limit on connections. Batches of many topics take turns, as their merges do anyway."""
+"""Limit on connections. Batches of many topics take turns, because merges take turns anyway."""
 
 _TURN_SECONDS = 0.0005
-"""Interpreter switch interval. A batch makes hundreds of Java calls, and each answer waits this long for the relay."""
+"""Interpreter switch interval.
+
+A batch makes hundreds of Java calls; each answer waits for the relay up to this long.
+"""
 
 _NEW_OBJECTS = 20_000
 """Threshold for garbage collection: the relay creates thousands of short-lived objects."""
@@ -73,7 +76,7 @@ def _run(roster: Roster, teller: Teller, chosen: Settings) -> int:
 
 
 def _tune_interpreter() -> None:
-    """Tune the interpreter for a thread that creates many messages next to threads that wait for Spark."""
+    """Tune the interpreter: a thread creates many messages next to threads waiting for Spark."""
     sys.setswitchinterval(_TURN_SECONDS)
     gc.freeze()
     gc.set_threshold(_NEW_OBJECTS)

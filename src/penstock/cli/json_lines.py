@@ -1,4 +1,4 @@
-"""JSON lines, read one at a time and decoded to keys and values."""
+"""JSON lines, read lazily and decoded to keys and values."""
 
 from __future__ import annotations
 

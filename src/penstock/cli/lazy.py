@@ -39,7 +39,7 @@ COMMANDS = {
 
 
 class LazyGroup(TyperGroup):
-    """Root group, which imports a command on first use."""
+    """Root group. Commands are imported on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - Typer's signature
         """Return the names in the order of the help text."""

@@ -11,10 +11,7 @@ from penstock.cli.output import err, text
 
 
 def end_without(before: Collection[threading.Thread], code: int) -> int:
-    """Return the exit code.
-
-    If threads started since `before` are still alive, end the process with this code instead.
-    """
+    """Return the exit code. If threads started since `before` still run, end the process with the code instead."""
     left = [thread.name for thread in threading.enumerate() if not thread.daemon and thread not in before]
     if left:
         err.print(f"[yellow]warning[/] an action left threads behind, which end now: {text(', '.join(left))}")

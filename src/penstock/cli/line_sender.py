@@ -1,4 +1,4 @@
-"""Sender of JSON lines, which reports each rejected or undelivered line."""
+"""Sender of JSON lines. Each rejected or undelivered line is reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Mode(Enum):
 
 
 class LineSender:
-    """Sends lines in one of three modes. `refused` and `failed` collect the numbers of failed lines."""
+    """Sends lines in any of three modes. `refused` and `failed` collect the numbers of failed lines."""
 
     def __init__(
         self, producer: Producer, reader: LineReader, mode: Mode, headers: list[tuple[str, str]], *, stop: bool

@@ -11,7 +11,7 @@ from rich.console import Console
 from penstock.cli.output import err, text
 
 _OF_ACTIONS = "penstock.actions.log"
-"""Logger of the action `log`. Its lines are the pipeline's output, so all are shown."""
+"""Logger of the action `log`. All lines are shown, because they are the pipeline's output."""
 
 
 class _ToConsole(logging.Handler):

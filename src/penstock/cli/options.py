@@ -22,7 +22,7 @@ _file: list[Path] = []
 
 
 def remember(file: Path | None, options: dict[str, Value]) -> None:
-    """Remember the options given before the command's name. The command's own options override them."""
+    """Remember the options given before the command's name. The command's own options take precedence."""
     _given.clear()
     _given.update(options)
     _file[:] = [file] if file else []

@@ -22,9 +22,9 @@ _WIDTH_OFF_TERMINAL = 200
 
 
 class Terminal(Console):
-    """Console that emits no control sequences except Rich's own, such as colours.
+    """Console without control sequences except Rich's own, such as colours.
 
-    Views escape foreign text with `text` and `lines`. This class escapes any text that a view missed.
+    Views escape foreign text with `text` and `lines`. This class escapes any remaining text.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
@@ -48,7 +48,7 @@ def show_json(value: object) -> None:
 
 
 def show_json_line(value: object) -> None:
-    """Print a value as one line of JSON."""
+    """Print a value as a single line of JSON."""
     out.file.write(f"{printable_json(value)}\n")
 
 
@@ -68,12 +68,12 @@ def show_table(columns: Sequence[str | Column], rows: Iterable[Sequence[object]]
 
 
 def text(value: object) -> str:
-    """Escape a foreign value for a table or message, on one line."""
+    """Escape a foreign value for a table or message, on a single line."""
     return escape(printable(value))
 
 
 def lines(value: object) -> str:
-    """Escape a foreign text, and keep its line breaks."""
+    """Escape a foreign text, but keep line breaks."""
     return escape(printable_lines(value))
 
 

@@ -1,4 +1,4 @@
-"""Temporary stack for a command that must not touch any existing stack: free ports and a temporary directory."""
+"""Temporary stack, isolated from existing stacks by free ports and a temporary directory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def own_stack(
 
 
 def client_environment(client: Settings) -> dict[str, str]:
-    """Return this process's environment plus the variables that connect a Penstock program to the stack."""
+    """Return this process's environment plus the variables to connect a Penstock program to the stack."""
     found = {
         "PENSTOCK_BOOTSTRAP": client.bootstrap,
         "PENSTOCK_REGISTRY": client.registry,

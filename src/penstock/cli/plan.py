@@ -30,7 +30,7 @@ _LARGEST_RECORD = 1_000_000
 
 
 class AcksChoice(StrEnum):
-    """Acknowledgements that a producer waits for."""
+    """Acknowledgements required by a producer."""
 
     NONE = "0"
     LEADER = "1"
@@ -61,7 +61,7 @@ class Planned:
 
     @property
     def command(self) -> str:
-        """Command that applies the plan; empty if the topic has enough partitions."""
+        """Command to apply the plan; empty if the topic has enough partitions."""
         name, number = shlex.quote(self.topic), self.plan.partitions
         if self.existing is None:
             return f"penstock topics create {name} --partitions {number} --replication {self.plan.need.replication}"
@@ -86,9 +86,9 @@ def plan(
     consumption_rate: Annotated[str | None, typer.Option(metavar="RATE", help="Known, so not measured.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure the throughput of one partition here, and plan the number of partitions.
+    """Measure the throughput of a partition here, and plan the number of partitions.
 
-    A topic with one partition is created for the measurement and removed afterwards.
+    A topic with a single partition is created for the measurement and removed afterwards.
 
     Example: penstock topics plan orders --target 50MB/s --processing-ms 0.2
     """
@@ -109,7 +109,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Here:
-    """Current state of the cluster: partitions of the topic, if it exists; its copies or a proposal; and the rest."""
+    """Current state of the cluster: existing partitions of the topic, existing or proposed copies, and the rest."""
 
     partitions: int | None
     copies: int

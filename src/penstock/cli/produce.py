@@ -28,7 +28,7 @@ _FOR_MODE: dict[Mode, ProducerOptions] = {Mode.FIRE: {}, Mode.SYNC: {"linger_ms"
 
 
 class OnError(Enum):
-    """Handling of a line that is not a valid record."""
+    """Handling of invalid lines."""
 
     STOP = "stop"
     SKIP = "skip"

@@ -40,7 +40,7 @@ class RateMeter:
         self._bar.stop()
 
     def tick(self, size: int) -> None:
-        """Count one record, with its size in the input in bytes."""
+        """Count a record with its size in bytes of input."""
         self.count += 1
         self._bytes += size
         if monotonic() - self._shown >= self._pause:

@@ -1,4 +1,4 @@
-"""Display of a record on one line, coloured for people or as JSON."""
+"""Display of a record on a single line, coloured for people or as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.schemas.to_json import to_json
 
 
 def json_line(record: ConsumerRecord) -> str:
-    """Return the record as JSON. Bytes without a schema become text, or `{"base64": …}` if they are not UTF-8."""
+    """Return the record as JSON. Bytes without a schema become text, or `{"base64": …}` if not valid UTF-8."""
     return printable_json(
         {
             "topic": record.topic,
@@ -45,7 +45,7 @@ def _value(record: ConsumerRecord) -> str:
 
 
 def _raw(value: object) -> object:
-    """Decode bytes to text if they are valid UTF-8."""
+    """Decode valid UTF-8 bytes to text. Return other values unchanged."""
     if not isinstance(value, bytes):
         return value
     try:

@@ -1,4 +1,4 @@
-"""`penstock run`: run data pipelines on Spark, or actions, from their files."""
+"""`penstock run`: run data pipelines on Spark, or actions, from files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of `penstock run`: detection of their kind, and the options of each kind."""
+"""Files of `penstock run`: kinds of files, and the options of each kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MISTYPED = 0.8
 
 Kind = Literal["action", "data"]
 SubmitTarget = Literal["yarn", "kubernetes"]
-"""Copy of the type in `penstock.pipelines.submit_line`, so that actions start without Spark."""
+"""Copy of the type in `penstock.pipelines.submit_line`. Actions thus start without Spark."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def read_files(paths: Sequence[Path], environment: Mapping[str, str]) -> tuple[l
 
 
 def kind_of(files: Sequence[YamlFile]) -> Kind:
-    """Return the kind of the files. One call runs either actions or data pipelines: processes and options differ.
+    """Return the kind of the files. A call runs either actions or data pipelines: processes and options differ.
 
-    A file of unknown kind is treated like the other files, and its mistakes are reported accordingly.
+    A file of unknown kind is treated and validated like the rest of the files.
     """
     actions = [file for file in files if "action" in file.content]
     data = [file for file in files if "sinks" in file.content and file not in actions]

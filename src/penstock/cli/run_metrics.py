@@ -11,7 +11,7 @@ from penstock.spark.queries.metrics import Readings, serve_metrics
 
 @contextmanager
 def served_metrics(readings: Readings, port: int | None) -> Iterator[None]:
-    """Serve metrics on this port of localhost during the block, if a port is given."""
+    """Serve metrics on a port of localhost during the block, if a port is given."""
     if port is None:
         yield
         return

@@ -49,7 +49,7 @@ class Rates:
 
 
 def queries_table(readings: Iterable[tuple[Vitals, Offsets]], rates: Rates) -> Table:
-    """Return a table with one row per query."""
+    """Return a table with a row per query."""
     columns = ("query", "state", right("read"), right("per second"), right("lag"), right("batch"), right("refused"))
     table = Table(*columns, "last error", box=box.SIMPLE_HEAD, pad_edge=False)
     now = time.monotonic()
@@ -69,7 +69,7 @@ def queries_table(readings: Iterable[tuple[Vitals, Offsets]], rates: Rates) -> T
 
 
 def _first_batch(vitals: Vitals, ends: Offsets) -> str:
-    """Describe the activity of a query before its first batch is complete, which may take minutes."""
+    """Describe the activity of a query before the end of the first batch, which may take minutes."""
     lag = vitals.lag(ends)
     if vitals.batches or vitals.stage not in {"starting", "running"}:
         return ""
@@ -106,7 +106,7 @@ def shown(readings: Readings) -> Iterator[None]:
 
 @contextmanager
 def _lines(readings: Readings) -> Iterator[None]:
-    """Print a line whenever a query's state changes, and every ten seconds for queries that progress."""
+    """Print a line after each change of a query's state, and every ten seconds for progressing queries."""
     lines = StateLines()
 
     def look() -> None:
@@ -141,5 +141,5 @@ _State = tuple[QueryStage, bool]
 
 
 def _state(vitals: Vitals) -> _State:
-    """Return the state that triggers a line immediately: stage, and start of the first batch."""
+    """Return the state whose change is printed immediately: stage, and start of the first batch."""
     return vitals.stage, bool(vitals.batches or vitals.underway)

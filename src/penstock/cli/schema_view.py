@@ -1,4 +1,4 @@
-"""Display of schemas and their differences on a terminal."""
+"""Display of schemas and schema differences on a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELD = re.compile(r'\s*\{"name": ("[^"]+")')
 
 
 def pretty(node: Any, width: int = _WIDTH, indent: str = "") -> str:  # noqa: ANN401 - JSON
-    """Format a schema's JSON. Parts that fit are on one line; each record field has its own line."""
+    """Format a schema's JSON. Short parts stay on a line; each record field has a separate line."""
     flat = json.dumps(node, ensure_ascii=False)
     if not isinstance(node, dict | list) or not node:
         return flat
@@ -46,7 +46,7 @@ def _with_commas(lines: list[str], indent: str) -> list[str]:
 
 
 def show_reasons(reasons: list[Reason]) -> None:
-    """Print the reasons against a schema: affected side, problem with its location, and a suggestion."""
+    """Print the reasons against a schema: affected side, problem with location, and a suggestion."""
     for direction, group in groupby(reasons, key=lambda reason: reason.direction):
         out.print(f"[bold]{text(direction)}[/]")
         for reason in group:

@@ -110,7 +110,7 @@ def register(file: FileArgument, subject: SubjectOption, reference: ReferenceOpt
 def check(
     file: FileArgument, subject: SubjectOption, reference: ReferenceOption = None, as_json: JsonOption = False
 ) -> None:
-    """Check whether a schema file is compatible with the subject's versions. Report each reason and its location.
+    """Check whether a schema file is compatible with the subject's versions. Report each reason with its location.
 
     The exit code is 0 if compatible, otherwise 1. Nothing is registered.
 

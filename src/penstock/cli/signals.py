@@ -37,7 +37,7 @@ def ends_by_signal() -> Iterator[None]:
 def stops_by_signal(stop: threading.Event) -> Iterator[None]:
     """Set the event on the first signal, so that the block can finish. A later signal interrupts.
 
-    A signal that follows immediately counts as the first: `timeout` signals a process and then its group.
+    An immediate second signal counts as the first: `timeout` signals a process and then its group.
     """
     first = math.inf
 

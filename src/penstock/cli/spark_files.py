@@ -12,7 +12,7 @@ from penstock.local.java import spark_java_home
 
 
 def fetch_spark(chosen: Settings, parts: Collection[str]) -> tuple[list[Path], Path]:
-    """Return the jars for these parts of the lock, and the JAVA_HOME to run them."""
+    """Return the jars for these parts of the lock, and the JAVA_HOME for Spark."""
     cache, named = JarCache.from_settings(chosen), sorted(parts)
     with shown_download() as show:
         cache.fetch(named, show)

@@ -30,7 +30,7 @@ _FOLLOW_SECONDS = 0.1
 
 
 def run_until_stopped(options: StackOptions, chosen: Settings) -> None:
-    """Start the stack, show it, and stop it on Ctrl-C or SIGTERM."""
+    """Start the stack, show the parts, and stop on Ctrl-C or SIGTERM."""
     fetch_jars(options, chosen)
     began = time.monotonic()
     stack = Stack(options, chosen, on_change=_silent if out.is_terminal else Lines(), notice=_notice)
@@ -89,7 +89,7 @@ def _spawn_again(logs: Path) -> subprocess.Popen[bytes]:
 
 
 def _await_running(process: subprocess.Popen[bytes], data: Path) -> StackState | None:
-    """Wait until the background stack is ready. Return None if its process ended."""
+    """Wait until the background stack is ready. Return None if the process ended."""
 
     def its_state() -> StackState | None:
         state = read_state(data)

@@ -47,7 +47,7 @@ def near(path: str | Path) -> Path:
 
 
 def condition_cell(part: PartState) -> str:
-    """Format the state in its colour, with a reason for dead parts."""
+    """Format the state in colour, with a reason for dead parts."""
     return f"[{_COLOURS[part.condition]}]{part.condition}[/]" + (text(f": {part.reason}") if part.reason else "")
 
 
@@ -105,7 +105,7 @@ def shown_download() -> Iterator[OnProgress]:
 
 
 def how_to_reach(stack: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
-    """Return the shell lines that let other commands find the stack; none if the defaults suffice."""
+    """Return the shell lines for other commands to find the stack; none if the defaults suffice."""
     return [
         f"export PENSTOCK_{name.upper()}={shlex.quote(value)}"
         for name, value in stack.items()

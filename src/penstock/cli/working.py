@@ -16,7 +16,7 @@ LINE_SECONDS = 5.0
 
 
 def each_shown(items: Sequence[Item], doing: str, name: Callable[[Item], object], unit: str) -> Iterator[Item]:
-    """Yield the items one by one with progress. Off a terminal, quick work prints nothing."""
+    """Yield the items with progress. Off a terminal, quick work prints nothing."""
     with _shown(doing, len(items), unit) as show:
         for number, item in enumerate(items):
             show(number, str(name(item)))

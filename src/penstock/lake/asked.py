@@ -30,13 +30,13 @@ class TableRef(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Tables of a query, and all lower-case words that may name their columns; None means any column."""
+    """Tables of a query, and all lower-case words that may name a column; None means any column."""
 
     tables: list[TableRef]
     words: frozenset[str] | None
 
     def columns(self, known: Sequence[str]) -> list[str] | None:
-        """Return the table's columns needed for the query; None for all. At least one remains, to count rows."""
+        """Return the table's columns needed for the query; None for all. At least one column remains, to count rows."""
         if self.words is None:
             return None
         return [name for name in known if name.lower() in self.words] or list(known[:1])

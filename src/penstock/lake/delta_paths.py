@@ -1,8 +1,8 @@
 """File paths in Delta's log: URI references relative to the table, such as `kind=a%20b/part-0.parquet`.
 
 Writers escape different characters: Spark writes `Zürich` and `a~b` unchanged, delta-rs escapes both. Delta identifies
-a file by the text in the log. Code that removes a file must therefore repeat the text, and decodes it only to open the
-file.
+a file by the text in the log. Code that removes a file must therefore repeat the text, and decode the text only to
+open the file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_=/.\-]*")
-"""Characters that no Delta writer escapes."""
+"""Characters left unescaped by every Delta writer."""
 
 
 def decode(reference: str) -> str:
@@ -22,7 +22,7 @@ def decode(reference: str) -> str:
 
 
 def is_plain(reference: str) -> bool:
-    """Return True if all writers spell this reference alike."""
+    """Return True if all writers spell the reference alike."""
     return _PLAIN.fullmatch(reference) is not None
 
 

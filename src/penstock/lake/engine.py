@@ -1,4 +1,4 @@
-"""Sandboxed DuckDB engine with access only to registered tables. The only module that uses `duckdb` and its errors."""
+"""Sandboxed DuckDB engine with access only to registered tables. Only this module uses `duckdb`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BATCH_ROWS = 10_000
 
 
 class Answer(NamedTuple):
-    """Query result: columns with DuckDB's types, and rows computed while they are read."""
+    """Query result: columns with DuckDB's types, and rows computed on demand."""
 
     columns: tuple[tuple[str, str], ...]
     rows: pa.RecordBatchReader
@@ -82,7 +82,7 @@ class Engine:
         return read_tree(json.loads(tree))
 
     def add(self, ref: TableRef, rows: Rows) -> None:
-        """Register a table for queries. Rows that can be read only once are copied."""
+        """Register a table for queries. Rows readable only once are copied."""
         held = f"lake {ref.table}"
         self._duckdb.register(held, rows)
         if isinstance(rows, pa.RecordBatchReader):

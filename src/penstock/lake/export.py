@@ -37,7 +37,7 @@ def write_answer(answer: Answer, file: Path) -> int:
 
 
 def _text_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with text in place of types that CSV cannot represent."""
+    """Return the schema with text in place of types unknown to CSV."""
     return pa.schema([field if _is_plain(field.type) else pa.field(field.name, pa.string()) for field in schema])
 
 

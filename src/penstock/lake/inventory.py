@@ -19,7 +19,7 @@ _LEDGER = "ledger"
 
 @dataclass
 class TableFiles:
-    """Files of one table: data, Delta log, and notes of its writers."""
+    """Files of a table: data, Delta log, and notes of its writers."""
 
     name: TableName
     data: list[StoredFile] = field(default_factory=list)
@@ -48,7 +48,7 @@ def inventory(files: Iterable[StoredFile]) -> dict[TableName, TableFiles]:
 
 
 def is_table_name(name: str) -> bool:
-    """Whether a table can have this name. Other names lead out of the lake or to internal files."""
+    """Whether a table can have this name. Names that lead out of the lake or to internal files are invalid."""
     return not any(_is_inner(piece) or not piece for piece in name.split("/"))
 
 

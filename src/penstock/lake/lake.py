@@ -16,7 +16,7 @@ from penstock.spark.lake.table import INTERNAL, SERVER_NOTE
 
 
 class Lake:
-    """All tables below the setting `lake`, discovered from their files without declarations."""
+    """All tables below the setting `lake`, discovered from files without declarations."""
 
     def __init__(self, settings: Settings) -> None:
         self._store = open_store(settings)
@@ -35,7 +35,7 @@ class Lake:
         return _open(self._store, self._files(name))
 
     def writers(self, name: str) -> list[str]:
-        """Return the queries that store state for this table in the lake."""
+        """Return the queries with state for this table in the lake."""
         return sorted(self._files(name).writers)
 
     def server(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Reader of plain Parquet tables, made of the files in their folders."""
+"""Reader of plain Parquet tables."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class ParquetTable:
         return tuple(dict.fromkeys(name for file in self._files.data for name, _ in folders(file.path[start:])))
 
     def schema(self) -> pa.Schema:
-        """Return the columns of the dataset, including those of the folders."""
+        """Return the columns of the dataset, including partition columns."""
         return self._dataset.schema
 
     def rows(self, choose: Choose) -> ds.Dataset:  # noqa: ARG002 - the dataset reads what it is asked for
-        """Return the rows as a dataset, which skips unneeded columns and folders."""
+        """Return the rows as a dataset, without reading unneeded columns and folders."""
         return self._dataset
 
     def summary(self) -> Summary:
@@ -62,7 +62,7 @@ class ParquetTable:
         )
 
     def history(self, limit: int) -> list[Change]:
-        """Return the newest batches that remain in the ledgers of the table's writers."""
+        """Return the newest batches in the ledgers of the table's writers."""
         newest = sorted(self._files.ledger, key=lambda entry: entry[1].written, reverse=True)[:limit]
         return [self._change(query, file) for query, file in newest]
 
@@ -119,7 +119,7 @@ class ParquetTable:
 
 
 def _with_path_types(schema: pa.Schema, partition_by: Iterable[str]) -> pa.Schema:
-    """Return the schema with timestamp folders as UTC without a zone, the only form that Arrow can parse."""
+    """Return the schema with timestamp folders as UTC without a zone: Arrow can parse only this form."""
     folders = set(partition_by)
     return pa.schema(
         field.with_type(pa.timestamp("us")) if field.name in folders and types.is_timestamp(field.type) else field

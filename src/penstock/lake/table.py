@@ -17,7 +17,7 @@ Rows: TypeAlias = ds.Dataset | pa.RecordBatchReader
 """Rows of a table. A dataset can be read repeatedly and in part; a reader returns everything, once."""
 
 Choose = Callable[[Sequence[str]], list[str] | None]
-"""Function that selects the needed columns of a table; None for all."""
+"""Function to select the needed columns of a table; None for all."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Change:
-    """One write to a table: a Delta commit, or a batch in a ledger."""
+    """Write to a table: a Delta commit, or a batch in a ledger."""
 
     number: int
     when: datetime

@@ -68,7 +68,7 @@ def already_running(data: Path, state: StackState | None) -> AlreadyRunning:
 
 
 def clear_stale(data: Path, notice: Callable[[str], None]) -> None:
-    """Report a stack that did not stop cleanly, and kill its remaining processes."""
+    """Report an unclean stop of the previous stack, and kill the remaining processes."""
     state = read_state(data)
     if state is None:
         return

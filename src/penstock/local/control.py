@@ -1,4 +1,4 @@
-"""Control of a stack from a different process: find its state file, stop it by signal, wipe its data."""
+"""Control of a stack from a different process: find the state file, stop by signal, wipe the data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def refuse_running(data: Path) -> None:
 
 
 def stop_stack(data: Path) -> str:
-    """Stop the stack of this directory in any state. Return one line that describes the result."""
+    """Stop the stack of this directory in any state. Return a line describing the result."""
     state = read_state(data)
     if state is None:
         return "nothing was running"
@@ -51,7 +51,7 @@ def stop_stack(data: Path) -> str:
 
 
 def _end(process: psutil.Process) -> None:
-    """Send SIGTERM. Kill the stack after a timeout; its parts die with it."""
+    """Send SIGTERM. Kill the stack after a timeout; its parts die as well."""
     try:
         process.terminate()
         process.wait(STOP_SECONDS)

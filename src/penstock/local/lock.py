@@ -1,4 +1,4 @@
-"""Lock of all files that the local stack downloads: parts, coordinate, hash and size."""
+"""Lock of all downloaded files of the local stack: parts, coordinate, hash and size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Coordinate:
     extension: str = "jar"
 
     def __str__(self) -> str:
-        """Return the one-word form used in the lock file and messages."""
+        """Return the single-word form used in the lock file and messages."""
         fields = (self.organisation, self.name, self.version, self.classifier)
         return ":".join(field for field in fields if field) + f"@{self.extension}"
 

@@ -13,12 +13,12 @@ Ports = Mapping[str, int]
 
 
 def nothing() -> None:
-    """Do nothing: default for steps that a part does not need."""
+    """Do nothing: default for unneeded steps."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """User that a part runs as. `read_anywhere` lets the part traverse closed directories."""
+    """User account of a part. `read_anywhere` lets the part traverse closed directories."""
 
     uid: int
     gid: int
@@ -27,7 +27,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Part:
-    """One process: how to prepare, run and stop it, and how to detect readiness.
+    """Process: how to prepare, run and stop it, and how to detect readiness.
 
     `prepare` runs before the process starts and `settle` after it is ready; both are safe to repeat. Parts listed in
     `needs` are settled before `prepare` begins, and are stopped after this part.

@@ -1,4 +1,4 @@
-"""Ports on localhost: find free ports and refuse those in use."""
+"""Ports on localhost: find free ports and refuse ports in use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.local.part import Part
 HOST = "127.0.0.1"
 _LAST_PORT = 65535
 _NEVER_OUTGOING = range(20_000, 32_768)
-"""Range below the ephemeral ports: an outgoing connection cannot take the port of a part that is down."""
+"""Range below the ephemeral ports: an outgoing connection cannot take the port of a stopped part."""
 
 
 def is_free(port: int) -> bool:
@@ -48,13 +48,13 @@ def free_port_settings() -> Ports:
 
 
 def next_free_ports(first: int, number: int, taken: Collection[int]) -> tuple[int, ...]:
-    """Return the first port unchanged, then the next free ports above it."""
+    """Return the first port unchanged, followed by the next free ports."""
     above = (port for port in count(first + 1) if port > _LAST_PORT or (port not in taken and is_free(port)))
     return first, *islice(above, number - 1)
 
 
 def check_ports(parts: Iterable[Part]) -> None:
-    """Raise PortInUse, with the setting's name, for the first port that a different program uses."""
+    """Raise PortInUse, with the setting's name, for the first port used by a different program."""
     for part in parts:
         for setting, port in part.ports.items():
             if not is_free(port):

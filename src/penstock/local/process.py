@@ -17,12 +17,12 @@ from penstock.local.part import Account, Part
 TAIL_LINES = 15
 _TAIL_BYTES = 64 * 1024
 _PRIVATE = 0o077
-"""Umask of parts. Their files contain all data, so only the stack's owner may read them."""
+"""Umask of parts. Files contain all data, so only the stack's owner may read them."""
 _NO_SPACE = "No space left on device"
 
 
 def guarded(command: Sequence[str], *, orphan_signal: Signals = SIGKILL, account: Account | None = None) -> list[str]:
-    """Wrap a command so that it dies with this thread and, if given, runs as the account."""
+    """Wrap a command so that the process dies with this thread and, if given, runs as the account."""
     user = ["--user", str(account.uid), str(account.gid)] if account else []
     closed = ["--read-anywhere"] if account and account.read_anywhere else []
     wrapper = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), str(int(orphan_signal))]

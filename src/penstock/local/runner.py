@@ -1,4 +1,4 @@
-"""Lifecycle of one part: boot, watch, stop."""
+"""Lifecycle of a part: boot, watch, stop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Halted(Exception):
 
 
 class Runner:
-    """Process and state of one part. Processes start in the spawner's thread and die with it."""
+    """Process and state of a part. Processes start in the spawner's thread and die with the thread."""
 
     def __init__(
         self, part: Part, spawner: Executor, halt: threading.Event, on_change: Callable[[PartState], None]
@@ -52,7 +52,7 @@ class Runner:
         self._become(Condition.READY)
 
     def look(self) -> PartState:
-        """Return the current state. A process that ended by itself marks the part as dead."""
+        """Return the current state. An unexpected end of the process marks the part as dead."""
         with self._looking:
             code = self._process.poll() if self._process else None
             if code is not None and self.state.condition in {Condition.STARTING, Condition.READY}:

@@ -27,7 +27,7 @@ class StackOptions:
     broker_settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Reject numbers of brokers that make no sense on one machine."""
+        """Reject impractical numbers of brokers for a single machine."""
         if self.brokers not in BROKERS:
             raise UsageError(f"{self.brokers} brokers are not possible", hint="choose 1 or 3")
 

@@ -107,11 +107,11 @@ class Stack:
         return tuple(runner.look() for runner in self._runners)
 
     def kill(self, name: str) -> None:
-        """Kill one part with SIGKILL, like a crash."""
+        """Kill a part with SIGKILL, like a crash."""
         self._runner(name).kill()
 
     def restart(self, name: str) -> None:
-        """Restart a part that was killed or died, and wait until it is ready."""
+        """Restart a killed or dead part, and wait until the part is ready."""
         self._runner(name).boot()
 
     def __enter__(self) -> Self:
@@ -166,7 +166,7 @@ class Stack:
 
 
 def _check_system() -> None:
-    """Require Linux, which guarantees that no process outlives its stack."""
+    """Require Linux: only there can processes be guaranteed not to outlive their stack."""
     if sys.platform != "linux":
         raise LocalError(
             "the local stack runs on Linux only",

@@ -1,4 +1,4 @@
-"""State of a running stack, published as `stack.json` in its data directory."""
+"""State of a running stack, published as `stack.json` in the data directory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProcessId(msgspec.Struct, frozen=True):
             return None
 
     def process(self) -> psutil.Process | None:
-        """Return the process if it is still alive."""
+        """Return the process if still alive."""
         try:
             found = psutil.Process(self.pid)
             same = _started(self.pid) == self.started
@@ -68,7 +68,7 @@ class PartState(msgspec.Struct, frozen=True):
 
 
 class StackState(msgspec.Struct, frozen=True):
-    """Current state of the stack. `addresses` are the client settings that locate the stack."""
+    """Current state of the stack. `addresses` are the client settings to locate the stack."""
 
     supervisor: ProcessId
     phase: Phase
@@ -104,7 +104,7 @@ def own_process() -> ProcessId:
 
 
 def kill_leftovers(state: StackState) -> list[str]:
-    """Kill the remaining processes of a dead stack and return their names. Unrelated processes are never touched."""
+    """Kill the remaining processes of a dead stack and return the part names. Unrelated processes are never touched."""
     killed = []
     for part in state.parts:
         process = part.process.process() if part.process else None

@@ -28,7 +28,7 @@ def unpack(archive: Path, directory: Path) -> None:
 
 
 def _unpack_member(tar: tarfile.TarFile, member: tarfile.TarInfo, directory: Path) -> None:
-    """Write one file or directory. Skip links and devices, which no archive in the lock needs."""
+    """Write a file or directory. Skip links and devices, which no archive in the lock needs."""
     place = Path(os.path.normpath(directory / member.name))
     if not place.is_relative_to(directory):
         raise tarfile.TarError(f"{member.name} leads outside")

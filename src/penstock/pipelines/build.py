@@ -25,7 +25,7 @@ from penstock.spark.transforms import Transform, chain
 
 @dataclass(frozen=True)
 class Builder:
-    """Factory for the parts of one pipeline."""
+    """Factory for the parts of a pipeline."""
 
     pipeline: Pipeline
     session: SparkSession
@@ -37,7 +37,7 @@ class Builder:
         return self.pipeline.source.settings(self.base)
 
     def decoder(self) -> Decoder:
-        """Create a decoder. Every query needs its own, because decoders learn while the query runs."""
+        """Create a decoder. Every query needs a separate decoder, because decoders learn while the query runs."""
         source = self.pipeline.source
         messages = Messages(self.session, self.settings, source.names, self.pipeline.schema)
         return FORMATS[source.format].decoder(messages)
@@ -60,7 +60,7 @@ class Builder:
         return Site(self.session, self.settings, query, self.pipeline.directory)
 
     def query(self, sink: DeclaredSink, *, is_new: bool = False) -> Query:
-        """Create the query of a sink. `is_new` marks a sink added next to sinks that already have progress."""
+        """Create the query of a sink. `is_new` marks a sink added next to sinks with progress."""
         spec = self.pipeline.spec
         path = BatchPath(
             self.decoder(),

@@ -1,4 +1,4 @@
-"""Background chores of a pipeline: compact its tables, publish schemas of changes, and watch database servers."""
+"""Background chores of a pipeline: compact tables, publish schemas of changes, and watch database servers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def chores_of(pipeline: Pipeline, session: SparkSession, settings: Settings) -> Iterator[Chore]:
-    """Yield the chores of a pipeline. A pipeline that only reads existing records has none."""
+    """Yield the chores of a pipeline. A pipeline without continuous sinks has none."""
     if all(sink.trigger is None for sink in pipeline.sinks):
         return
     if pipeline.source.format == CHANGES:
@@ -43,7 +43,7 @@ def chores_of(pipeline: Pipeline, session: SparkSession, settings: Settings) -> 
 
 
 def _watches(pipeline: Pipeline, session: SparkSession, settings: Settings) -> Iterator[Chore]:
-    """Yield the chores that watch a captured database's schemas and servers."""
+    """Yield the chores for watching a captured database's schemas and servers."""
     files = partial(files_at, session=session)
     watch = _schema_watch(pipeline, session, settings, pipeline.spec.options.schema_events)
     yield Chore(f"watching the schemas of {pipeline.spec.name}", _LOOK_SECONDS, watch.look, watch.close)
@@ -73,7 +73,7 @@ def _ordered_tables(pipeline: Pipeline, settings: Settings) -> dict[str, list[La
 
 
 class _Tidier:
-    """Compaction of one sink's tables, including tables that appear later."""
+    """Compaction of a sink's tables, including tables created later."""
 
     def __init__(self, pipeline: Pipeline, sink: int, session: SparkSession, settings: Settings) -> None:
         self._pipeline = pipeline

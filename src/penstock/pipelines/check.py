@@ -105,7 +105,7 @@ def _transformed(findings: Findings, builder: Builder, rows: DataFrame | None) -
 def _check_sink(
     findings: Findings, builder: Builder, sink: DeclaredSink, path: KeyPath, rows: DataFrame | None
 ) -> None:
-    """Check that the sink can be built and, if the rows are known, that the sink accepts them."""
+    """Check that the sink can be built and, if the rows are known, accepts the rows."""
     for place, message, hint in sink.config.refusals(builder.settings, runs_once=sink.trigger is None):
         findings.add((*path, *place), message, hint)
     if rows is None:

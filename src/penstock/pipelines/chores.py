@@ -1,4 +1,4 @@
-"""Periodic background chores of a driver. Each chore runs on its own thread and never stops a query."""
+"""Periodic background chores of a driver. Each chore runs on a separate thread and never stops a query."""
 
 from __future__ import annotations
 

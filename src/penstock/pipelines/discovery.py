@@ -1,4 +1,4 @@
-"""Discovery of tables while a driver runs: a new topic that matches a pattern gets its queries."""
+"""Discovery of tables while a driver runs: a new topic matching a pattern gets queries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Discovery:
         self._next_look = time.monotonic() + _LOOK_SECONDS
 
     def __call__(self) -> list[Query]:
-        """Return the queries that should run."""
+        """Return the queries to run."""
         if time.monotonic() >= self._next_look:
             self._queries += [query for table in list(self._new_tables()) for query in self._made(table)]
             self._next_look = time.monotonic() + _LOOK_SECONDS

@@ -1,4 +1,4 @@
-"""Driver: one Spark session that runs the queries of all pipelines."""
+"""Driver: a Spark session running the queries of all pipelines."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from penstock.spark.s3a import s3a_settings
 
 @dataclass(frozen=True)
 class Driver:
-    """Checks and runs pipelines in one session."""
+    """Checks and runs pipelines in a single session."""
 
     session: SparkSession
     pipelines: Sequence[Pipeline]
     settings: Settings
 
     def check(self) -> None:
-        """Find every mistake without starting a query. Raise one ConfigError with the problems of all files."""
+        """Find every mistake without starting a query. Raise a ConfigError with the problems of all files."""
         problems = [problem for pipeline in self.pipelines for problem in self._problems(pipeline)]
         if problems:
             raise ConfigError(problems)
 
     def runner(self) -> Runner:
-        """Return the runner for the queries of all pipelines and of tables that appear later."""
+        """Return the runner for the queries of all pipelines and of tables discovered later."""
         builders = list(self.builders())
         if not any(map(is_growing, self.pipelines)):
             return Runner([query for builder in builders for query in builder.queries()])
@@ -57,7 +57,7 @@ class Driver:
             return [product for builder in self.builders() for product in products_of(builder)]
 
     def _problems(self, pipeline: Pipeline) -> list[Problem]:
-        """Return the problems of one file. The file's tables are first discovered from the topics."""
+        """Return the problems of a file. The file's tables are first discovered from the topics."""
         try:
             builders = list(self._builders_of(pipeline))
         except ConfigError as error:
@@ -69,7 +69,7 @@ class Driver:
         return [problem for builder in builders for problem in check_pipeline(builder)]
 
     def builders(self) -> Iterator[Builder]:
-        """Yield a builder for each pipeline, or for each of its tables."""
+        """Yield a builder for each pipeline, or for each table of a pipeline."""
         return (builder for pipeline in self.pipelines for builder in self._builders_of(pipeline))
 
     def _builders_of(self, pipeline: Pipeline) -> Iterator[Builder]:
@@ -80,7 +80,7 @@ class Driver:
 def open_driver(
     pipelines: Sequence[Pipeline], settings: Settings, *, java_home: Path, jars: Sequence[Path]
 ) -> Iterator[Driver]:
-    """Open a driver with the session that the files configure. An existing session is reused and stays open."""
+    """Open a driver with the session configured by the files. An existing session is reused and stays open."""
     name = " ".join(pipeline.spec.name for pipeline in pipelines)
     conf, master = spark_conf(pipelines, settings), spark_master(pipelines)
     with open_session(name, java_home=java_home, jars=jars, conf=conf, master=master) as session:
@@ -88,7 +88,7 @@ def open_driver(
 
 
 def spark_master(pipelines: Sequence[Pipeline]) -> str:
-    """Return the Spark master. All files of one driver must agree."""
+    """Return the Spark master. All files of a driver must agree."""
     first, *others = pipelines
     master = first.spec.spark.master
     problems = [

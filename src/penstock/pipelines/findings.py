@@ -1,4 +1,4 @@
-"""Collector for all problems of a file with their positions, instead of stopping at the first problem."""
+"""Collector for all problems of a file with positions, instead of stopping at the first problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Findings:
-    """Problems found in one file so far."""
+    """Problems found in a file so far."""
 
     def __init__(self, file: YamlFile) -> None:
         self.problems: list[Problem] = []

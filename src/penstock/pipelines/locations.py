@@ -1,4 +1,4 @@
-"""Storage locations (directories and `s3a://` addresses) that executors on any node understand, with their jars."""
+"""Storage locations (directories and `s3a://` addresses) in a form valid on any executor, with the required jars."""
 
 from __future__ import annotations
 

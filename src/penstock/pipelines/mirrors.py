@@ -1,4 +1,4 @@
-"""Lookup of a pipeline's mirrors, to compare them with their source tables."""
+"""Lookup of a pipeline's mirrors, for a comparison with the source tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.pipelines.verify.guard import Guard, Passage
 
 @dataclass(frozen=True)
 class Mirror:
-    """Mirror of one table: name, lake (None: the lake in the settings), and intended differences."""
+    """Mirror of a table: name, lake (None: the lake in the settings), and intended differences."""
 
     name: str
     lake: str | None
@@ -35,7 +35,7 @@ class DeclaredMirror:
     passages: Mapping[str, Passage] = field(default_factory=dict)
 
     def of(self, table: TableName) -> Mirror:
-        """Return the mirror of one table."""
+        """Return the mirror of a table."""
         source = SourceTable(table.schema, table.name)
         sink, protection = self.sink.for_table(source), Protection(self.pipeline.source.protect, source)
         passage = self.passages.get(sink.table, Passage())

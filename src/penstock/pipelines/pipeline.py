@@ -1,4 +1,4 @@
-"""Declared pipeline, read from its file. Reports every mistake that is detectable without a connection."""
+"""Declared pipeline, read from a file. Reports every mistake detectable without a connection."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Pipeline:
 
     @property
     def directory(self) -> Path:
-        """Directory of the file. Paths in the file are relative to it."""
+        """Directory of the file, for relative paths in the file."""
         return self.file.path.absolute().parent
 
     def state(self, settings: Settings) -> str:
@@ -62,13 +62,13 @@ class Pipeline:
         return absolute(self.spec.options.state or settings.lake)
 
     def jars(self, settings: Settings) -> frozenset[str]:
-        """Return the parts of the lock that a driver needs to run the pipeline."""
+        """Return the parts of the lock needed by a driver for the pipeline."""
         sinks = (sink.config.jars(settings) for sink in self.sinks)
         return frozenset({"spark"}).union(jars_for(self.state(settings)), *sinks)
 
 
 def read_pipelines(files: Sequence[YamlFile]) -> list[Pipeline]:
-    """Read every file as a pipeline. Raise one ConfigError with the problems of all files."""
+    """Read every file as a pipeline. Raise a ConfigError with the problems of all files."""
     found: list[Pipeline] = []
     problems: list[Problem] = []
     for file in files:
@@ -83,7 +83,7 @@ def read_pipelines(files: Sequence[YamlFile]) -> list[Pipeline]:
 
 
 def read_pipeline(file: YamlFile) -> Pipeline:
-    """Read one file as a pipeline. Raise a ConfigError with every problem and its line."""
+    """Read a file as a pipeline. Raise a ConfigError with every problem and its line."""
     findings = Findings(file)
     spec = findings.model(PipelineFile, file.content)
     content = file.content
@@ -146,7 +146,7 @@ def _check_names(findings: Findings, spec: PipelineFile, sinks: Sequence[Declare
 def _check_loops(
     findings: Findings, spec: PipelineFile, source: KafkaSourceConfig, sinks: Sequence[DeclaredSink]
 ) -> None:
-    """Reject a pipeline that reads its own output, which would never end."""
+    """Reject a pipeline that reads its own output: such a pipeline never ends."""
     if source.reads(spec.dead_letters):
         findings.add(("options", "dead_letters"), "the source reads this topic", "name another one")
     told = spec.options.schema_events

@@ -19,7 +19,7 @@ from penstock.spark.queries.batch import good_rows
 
 
 class Column(NamedTuple):
-    """Column with its name, its Spark type and whether null is allowed."""
+    """Column: name, Spark type, and whether null is allowed."""
 
     name: str
     type: str
@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Product:
-    """Topic or table written by a pipeline, with its columns (if known) and the source topics of its rows."""
+    """Topic or table written by a pipeline: columns (if known), and the source topics of the rows."""
 
     pipeline: str
     owner: str | None

@@ -1,4 +1,4 @@
-"""Declaration of the columns of a captured database that must not be exposed."""
+"""Declaration of the protected columns of a captured database."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class ProtectConfig(Part):
         return self
 
     def patterns(self, treatment: Treatment) -> list[str]:
-        """Return the column patterns of one treatment."""
+        """Return the column patterns of a treatment."""
         return {"drop": self.drop, "mask": self.mask, "hash": self.hash}[treatment]
 
 
 @dataclass(frozen=True)
 class Protection:
-    """Protection rules applied to one table."""
+    """Protection rules applied to a table."""
 
     config: ProtectConfig
     table: SourceTable
@@ -65,11 +65,11 @@ class Protection:
         return hmac.digest(self._secret, text.encode(), "sha256").hex()
 
     def transform(self) -> Transform:
-        """Return the transform that removes, masks or hashes protected values."""
+        """Return the transform to remove, mask or hash protected values."""
         return protecting(self.treatment, self._secret)
 
     def unknown(self, columns: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
-        """Yield columns that are named in full but missing from the table, with their positions below `protect`."""
+        """Yield columns named in full but missing from the table, with positions below `protect`."""
         found = set(map(folded, columns))
         for treatment in _STRICTEST_FIRST:
             for index, pattern in enumerate(self.config.patterns(treatment)):

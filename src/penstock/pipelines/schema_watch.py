@@ -34,7 +34,7 @@ _LOOKED_AT = 20
 
 @dataclass(frozen=True)
 class Told:
-    """Schema of a table, with the timestamp of its message."""
+    """Schema of a table, with the timestamp of the message."""
 
     schema: TableSchema
     at: int
@@ -58,7 +58,7 @@ class SchemaWatch:
         self._producer: Producer | None = None
 
     def look(self) -> None:
-        """Publish every schema that differs from the last published one."""
+        """Publish every schema different from the last published schema of the table."""
         span = newest_span(self._settings, self._topics, _LOOKED_AT)
         moved = {place: start for place, start in span.starts.items() if span.ends[place] != self._ends.get(place)}
         for found in newest_schemas(read_span(self._settings, Span(moved, span.ends)), self._reader):
@@ -91,7 +91,7 @@ class SchemaWatch:
 def alteration(before: TableSchema, after: TableSchema) -> str:
     """Return the warning for an altered table, with the remedy; empty if sent rows are still up to date.
 
-    A database does not send rows that ALTER TABLE filled with values, such as a default.
+    A database does not send rows filled with values by ALTER TABLE, such as a default.
     """
     altered = after.altered_from(before)
     if not altered:
@@ -105,7 +105,7 @@ def alteration(before: TableSchema, after: TableSchema) -> str:
 
 
 def newest_schemas(records: Iterable[ConsumerRecord], reader: ShapeReader) -> Iterator[Told]:
-    """Yield the schema of each table's newest change. Unreadable changes are skipped; they become dead letters."""
+    """Yield the schema of each table's newest change. Unreadable changes are skipped; dead letters report them."""
     newest: dict[str, ConsumerRecord] = {}
     for record in records:
         if record.value is not None and _is_newer(record, newest.get(record.topic)):

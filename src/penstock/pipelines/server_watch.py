@@ -60,7 +60,7 @@ class ServerWatch:
 
 
 def newest_servers(records: Iterator[ConsumerRecord]) -> dict[str, ServerIdentity]:
-    """Return the server of the newest change per topic, for topics whose changes carry a server header."""
+    """Return the server of the newest change per topic, for topics with a server header."""
     found: dict[str, tuple[int, ServerIdentity]] = {}
     for record in records:
         named = next((value for header, value in record.headers if header == SERVER_HEADER and value), b"")

@@ -125,7 +125,7 @@ class KafkaSourceConfig(Part):
         return self.connection.settings(base)
 
     def source(self, base: Settings, most_records: int) -> KafkaSource:
-        """Create the Spark source. `most_records` is the sink's batch limit, used unless the source sets one."""
+        """Create the Spark source. `most_records` is the sink's batch limit, used unless the source sets a limit."""
         return KafkaSource(
             self.settings(base),
             self.names,

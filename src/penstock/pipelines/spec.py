@@ -72,7 +72,7 @@ class Entry(Part):
 
 
 class SinkEntry(Entry):
-    """Sink entry. Each sink becomes one streaming query."""
+    """Sink entry. Each sink becomes a streaming query."""
 
     name: Name | None = Field(None, description="default: the type and its target, such as lake-events")
     trigger: Trigger | None = Field(None, description="an interval, or available_now; the default is the type's")

@@ -1,4 +1,4 @@
-"""Entry point for `spark-submit`: run the pipelines of these files in the session that `spark-submit` created.
+"""Entry point for `spark-submit`: run the pipelines of the given files in the session created by `spark-submit`.
 
     spark-submit … submit.py FILE…
 

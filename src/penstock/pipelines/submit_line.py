@@ -1,4 +1,4 @@
-"""The `spark-submit` line that runs pipelines on YARN or Kubernetes."""
+"""The `spark-submit` line for running pipelines on YARN or Kubernetes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CLUSTERS: Mapping[Target, Cluster] = {
 
 @dataclass(frozen=True)
 class Submission:
-    """Pipelines to run on a cluster. `environment` holds the settings of their driver as environment variables."""
+    """Pipelines to run on a cluster. `environment` holds the driver's settings as environment variables."""
 
     pipelines: Sequence[Pipeline]
     settings: Settings

@@ -1,4 +1,4 @@
-"""Expansion of a change pipeline into one pipeline per table, based on its topics."""
+"""Expansion of a change pipeline into a pipeline per table, based on the topics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TABLE_TOPIC = re.compile(r"(?P<prefix>[^.]+)\.(?P<schema>.+)\.(?P<table>[^.]+)"
 
 
 def by_table(pipeline: Pipeline, base: Settings) -> list[Pipeline]:
-    """Return one pipeline per table. Pipelines without changes stay unchanged; a single topic is one table."""
+    """Return a pipeline per table. Pipelines without changes stay unchanged; a single topic is a single table."""
     source = pipeline.source
     if source.format != CHANGES or source.topic is not None:
         return [_for_table(pipeline, source.topic)] if source.format == CHANGES and source.topic else [pipeline]
@@ -44,7 +44,7 @@ def _for_sink(sink: DeclaredSink, table: SourceTable, *, alone: bool) -> Declare
 
 
 def _refuse_mixture(pipeline: Pipeline, tables: Sequence[str]) -> None:
-    """Reject a sink that would write several tables into one."""
+    """Reject a sink that would mix several tables in a single table."""
     problems = [
         Problem(
             pipeline.file.place(("sinks", index, "config", "table")),

@@ -1,4 +1,4 @@
-"""Transforms available to pipelines. Each is a configuration that builds a function from rows to rows."""
+"""Transforms available to pipelines. Each is a configuration and builds a function from rows to rows."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ DEAD_LETTERS = "events.dead"
 TABLE = "events"
 
 _SINKS = 2
-"""Each sink is a separate query with its own dead letters."""
+"""Number of sinks. Each sink is a separate query with separate dead letters."""
 _LOOK_SECONDS = 0.7
 _BAR_WIDTH = 44
 
@@ -72,11 +72,11 @@ class Counts:
 
     @property
     def settled(self) -> bool:
-        """Whether every sent event has reached its destination."""
+        """Whether every sent event has arrived."""
         return self.in_avro >= self.accepted and self.in_lake >= self.accepted and self.dead >= self.letters
 
     def broken(self) -> str:
-        """Return the number of broken events and their rejecters, which adds up to the letters."""
+        """Describe how many events were broken, and who rejected how many. The numbers add up to the letters."""
         broken = self.rejected + self.past_the_gate
         each = f"{self.rejected:,} by the collector, and {self.past_the_gate:,} by each of the {_SINKS} sinks"
         return f"{broken:,} broken ones are kept as {self.letters:,} dead letters: {each}"

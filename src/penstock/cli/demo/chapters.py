@@ -28,7 +28,10 @@ def example(name: str) -> Path:
 
 @contextmanager
 def stage() -> Iterator[Path]:
-    """Create a temporary directory for a demo, removed after Ctrl-C as well. Report at the end that all is stopped."""
+    """Create a temporary directory for a demo, removed after Ctrl-C as well.
+
+    Report at the end that everything is stopped.
+    """
     began = time.monotonic()
     try:
         with ends_by_signal(), tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:

@@ -32,7 +32,7 @@ _EVENTS_A_SECOND = 800
 _LOOK_SECONDS = 0.2
 _PAST_THE_GATE = 12
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
-"""The demo runs for minutes: Java's C2 compiler would cost more time than it saves."""
+"""Options for a run of minutes: Java's C2 compiler would cost more time than it saves."""
 _TAKEN = {200, 207, 422}
 _NEXT = {
     "penstock collector": "take events at localhost:8000",

@@ -1,4 +1,4 @@
-"""Results at the end of the demo: queries, the registered schema, and a dead letter with its error."""
+"""Results at the end of the demo: queries, the registered schema, and a dead letter with an error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def schema(client: Settings) -> None:
 
 
 def dead_letter(client: Settings) -> None:
-    """Show one of the events broken by a bad release."""
+    """Show an event broken by a bad release."""
     step("What was refused is kept with its reason, and can be repaired and replayed")
     wanted = Wanted(pipeline="collector")
     letters = read_letters(client, find_letters(client, [DEAD_LETTERS], wanted), wanted)

@@ -58,7 +58,7 @@ def _refuse(environment: Mapping[str, str]) -> None:
 
 
 class _Program:
-    """Running example and the thread that prints its output with a name prefix. `speaks` is set by the first line."""
+    """Running example, with a thread that prints the output behind a name. The first line sets `speaks`."""
 
     def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
         self.name = name

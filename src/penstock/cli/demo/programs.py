@@ -1,4 +1,4 @@
-"""Commands and scripts as child processes of a demo, which never outlive the demo."""
+"""Commands and scripts as child processes of a demo. They never outlive the demo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _END_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Program:
-    """Running command, and the file with its output."""
+    """Running command, and the file with the output."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -32,12 +32,12 @@ class Program:
             raise self.failed(how_it_ended(code))
 
     def failed(self, what: str) -> LocalError:
-        """Return the error for a failed program, with the last lines of its output."""
+        """Return the error for a failed program, with the last lines of output."""
         return failed(self.name, what, self.log)
 
 
 class Start(Protocol):
-    """Function that runs a program for the duration of a block."""
+    """Function to run a program for the duration of a block."""
 
     def __call__(
         self, name: str, *words: object, environment: Mapping[str, str], directory: Path
@@ -49,7 +49,7 @@ class Start(Protocol):
 def program(
     name: str, *words: object, environment: Mapping[str, str], directory: Path
 ) -> AbstractContextManager[Program]:
-    """Run `penstock` with these arguments during the block, then end it with SIGTERM."""
+    """Run `penstock` with these arguments during the block, then send SIGTERM."""
     return _running(name, ("-P", "-m", "penstock", *words), environment, directory)
 
 

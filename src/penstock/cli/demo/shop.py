@@ -1,4 +1,4 @@
-"""`penstock demo shop`: a shop's database with live traffic, and the lake that mirrors it within seconds."""
+"""`penstock demo shop`: a shop's database with live traffic, mirrored in the lake within seconds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UPDATE = "UPDATE customers SET city = %(city)s WHERE id = 1 RETURNING id, name,
 _IN_LAKE = "SELECT id, name, city FROM shop.customers WHERE id = 1"
 _HISTORY = "SELECT city, _op, _valid_from, _valid_to FROM shop_history.customers WHERE id = 1 ORDER BY _valid_from"
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=384m"
-"""The demo runs for minutes: Java's C2 compiler would cost more time than it saves."""
+"""Options for a run of minutes: Java's C2 compiler would cost more time than it saves."""
 _NEXT = {
     "penstock up --cdc": "the systems; then, in other terminals, what examples/shop/README.md says",
     "penstock cdc status shop": "whether changes flow, and how far they are behind",
@@ -96,7 +96,7 @@ def _tell(directory: Path, seconds: float) -> None:
 
 
 def _open(shop: _Shop) -> None:
-    """Create the database with its first customers and orders, and capture it."""
+    """Create and capture the database with the first customers and orders."""
     step("A shop opens: customers, products, orders")
     opening = ("traffic.py", shop.url, "--create", "--seconds", _OPENING_SECONDS, "--rate", _RATE)
     _run(shop, "python", opening)
@@ -163,7 +163,7 @@ def _show_history(shop: _Shop, pipeline: Program) -> None:
 
 
 def _run(shop: _Shop, program_name: str, words: tuple[object, ...]) -> None:
-    """Run a command to completion, and print it with its output. Raise PartFailed if the command fails."""
+    """Run a command to completion, and print command and output. Raise PartFailed if the command fails."""
     shown = " ".join(str(word).replace(shop.url, "postgresql://…/shop") for word in words)
     out.print(f"  [dim]$[/] {program_name} {text(shown)}")
     start = [sys.executable, "-P", "-m", "penstock"] if program_name == "penstock" else [sys.executable]

@@ -1,4 +1,4 @@
-"""Both sides of the shop demo: the database, and the lake that mirrors it."""
+"""Both sides of the shop demo: the database, and the mirror in the lake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class ShopDatabase:
-    """The shop's PostgreSQL database. Every statement is its own transaction."""
+    """The shop's PostgreSQL database. Every statement is a separate transaction."""
 
     connection: psycopg.Connection[Any]
     shown: str
@@ -38,7 +38,7 @@ class ShopDatabase:
             yield cls(connection, shown)
 
     def run(self, statement: str, values: Mapping[str, object]) -> Row:
-        """Run a statement that returns one row."""
+        """Run a statement with a single result row."""
         with database_failures(self.shown), self.connection.cursor(row_factory=tuple_row) as cursor:
             [row] = cursor.execute(statement, values)
             return row
@@ -68,7 +68,7 @@ class ShopLake:
             return []
 
     def await_row(self, question: str, wanted: Row, patience: float) -> Row | None:
-        """Repeat the query until it returns the expected row. Return None after the timeout."""
+        """Repeat the query until the expected row appears. Return None after the timeout."""
         give_up = time.monotonic() + patience
         while wanted not in (found := self.rows(question)):
             if time.monotonic() > give_up:

@@ -54,7 +54,7 @@ def posts(number: int, now: datetime, dice: Random) -> Iterator[Post]:
 
 
 def straight_to_the_topic(number: int, now: datetime, dice: Random) -> Iterator[bytes]:
-    """Yield records that bypass the collector: truncated JSON, and fields of wrong types."""
+    """Yield records sent past the collector: truncated JSON, and fields of wrong types."""
     for index in range(number):
         event = _event(now, now, dice)
         if index % 2:

@@ -1,7 +1,8 @@
-"""Compaction: merge many small files of a table into a few large ones, concurrently with writers and readers.
+"""Compaction: merge many small files of a table into a few large files, concurrently with writers and readers.
 
-Delta replaces files in one commit of its log (`delta.py`). Plain Parquet has no log, and a reader uses the files in the
-folder, so a folder must change atomically (`parquet.py`). A local directory supports this, an object store does not.
+Delta replaces files in a commit of the log (`delta.py`). Plain Parquet has no log, and a reader uses the files in the
+folder, so a folder must change atomically (`parquet.py`). A local directory supports atomic changes, an object store
+does not.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def compact_table(settings: Settings, name: str, target_bytes: int = DEFAULT_TAR
     """Merge the small files of a table into files of about `target_bytes`.
 
     No reader sees a record twice or not at all, and pipelines keep writing to the table. After a crash at any point,
-    the table is in its state from before or after the compaction.
+    the table is in the state from before or after the compaction.
     """
     found = Lake(settings).table(name)
     if found.format == "delta":

@@ -1,7 +1,7 @@
-"""Compaction of a Delta table: one commit replaces small files by large ones, so readers see either state.
+"""Compaction of a Delta table: a commit replaces small files by large files, so readers see either state.
 
-The `deltalake` library is used if all Delta writers spell the files' paths alike. It escapes other paths differently:
-its commit would remove nothing, and every row would exist twice. Tables with such paths are compacted by
+The `deltalake` library is used if all Delta writers spell the files' paths alike. The library escapes other paths
+differently: the commit would remove nothing, and every row would exist twice. Tables with such paths are compacted by
 `delta_rewrite`.
 """
 

@@ -1,11 +1,11 @@
 """Compaction of a local Delta table with folder names of any kind, by a commit of our own.
 
  1  small files of each partition are merged into new files in the same folder, which no reader sees yet
- 2  one commit removes the old files and adds the new ones; it repeats the paths exactly as the log has them
+ 2  one commit removes the old files and adds the new files; paths are repeated exactly as in the log
 
-The commit is a new file in the log, created only if its version is free. If another writer takes the version first,
-its commit is examined: appended files do not matter, removed sources or changed columns end the compaction. A crash
-before step 2 leaves files that no log mentions.
+The commit is a new file in the log, created only if the version is free. If a concurrent writer takes the version
+first, that commit is examined: appended files do not matter, removed sources or changed columns end the compaction.
+A crash before step 2 leaves files that no log mentions.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _MOST_ATTEMPTS: Final = 1000
 _HARMLESS_FEATURES: Final = frozenset(
     {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns", "timestampNtz"}
 )
-"""Features without effect on files that are only replaced. Any other feature needs Delta's own writer."""
+"""Features without effect on replaced files. Any other feature needs Delta's own writer."""
 
 _READER, _WRITER, _BY_FEATURES = 1, 4, 7
-"""Newest protocol versions without column mapping, and the writer version that lists its features instead."""
+"""Newest protocol versions without column mapping, and the writer version that lists features instead."""
 
 PartitionValues = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
 class _Added:
-    """One file of the table, as recorded in the log."""
+    """File of the table, as recorded in the log."""
 
     reference: str
     size: int
@@ -107,7 +107,7 @@ def _refuse_unknown_features(table: DeltaTable, name: str) -> None:
 
 
 def _small_groups(table: DeltaTable, name: str, root: Path, target_bytes: int) -> Iterator[list[_Added]]:
-    """Yield the files to merge, from one partition, with equal columns and a total size close to the target."""
+    """Yield the files to merge, from a single partition, with equal columns and a total size close to the target."""
     added = {file.reference: file for file in _added_files(table, name) if is_small(file.size, target_bytes)}
     by_partition = sorted(added.values(), key=_partition_key)
     for _, files in groupby(by_partition, key=_partition_key):
@@ -182,7 +182,7 @@ def _commit(root: str, name: str, read_version: int, rewrite: _Rewrite) -> None:
 
 
 def _contradicts(commit: bytes, sources: set[str]) -> bool:
-    """Return True if a commit removes one of the merged files, or changes the table's metadata or protocol."""
+    """Return True if a commit removes a merged file, or changes the table's metadata or protocol."""
     actions = [json.loads(line) for line in commit.splitlines() if line.strip()]
     return not actions or any(
         "metaData" in action or "protocol" in action or action.get("remove", {}).get("path") in sources

@@ -1,4 +1,4 @@
-"""Merge of several Parquet files with equal columns into one, with rows unchanged and in order."""
+"""Merge of several Parquet files with equal columns, with rows unchanged and in order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _codec(sources: Sequence[Path]) -> str:
 
 
 def _tables(sources: Sequence[Path]) -> Iterator[pa.Table]:
-    """Yield the rows in pieces of about one row group. Memory holds one piece at a time."""
+    """Yield the rows in pieces of about a row group. Memory holds a single piece at a time."""
     held: list[pa.RecordBatch] = []
     for source in sources:
         with pq.ParquetFile(source) as file:

@@ -1,13 +1,13 @@
 """Compaction of plain Parquet in a local directory, folder by folder.
 
  1  small files are merged into a new directory, next to the tables, outside of the readers' view
- 2  under the table's lock, which writers acquire to move their files in: unmerged files are linked into the new
+ 2  under the table's lock, which writers acquire to move files in: unmerged files are linked into the new
     directory, and the two directories are swapped atomically
  3  the old directory is removed
 
-A reader that lists the folder finds either the old files or the new ones. A reader that listed the folder earlier and
-opens a file after step 2 gets a missing-file error and must query again. A crash leaves a directory that nobody reads;
-the next compaction removes it. Files that a ledger still has to move are not touched.
+A reader that lists the folder finds either the old files or the new files. A reader that listed the folder earlier
+and opens a file after step 2 gets a missing-file error and must query again. A crash leaves a directory that nobody
+reads; the next compaction removes it. Files that a ledger still has to move are not touched.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _small_files(folder: Path, target_bytes: int) -> Iterator[SmallFile]:
 
 
 def _unfinished(files: LocalFiles, table: LakeTable) -> set[str]:
-    """Return the files of batches whose writer died while moving them. The writer will look for them by name."""
+    """Return the files of batches whose writer died during the move. The writer will look for these files by name."""
     queries = local_path(table.state(""))
     names = [path.name for path in queries.iterdir()] if queries.is_dir() else []
     last = (Ledger(files, ledger_of(table, name)).last() for name in names)

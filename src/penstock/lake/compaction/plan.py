@@ -30,7 +30,7 @@ class Compacted:
 
 @dataclass(frozen=True)
 class SmallFile:
-    """File in a folder. Only files of one kind (writer and columns) are merged."""
+    """File in a folder. Only files of equal kind (writer and columns) are merged."""
 
     name: str
     size: int
@@ -43,7 +43,7 @@ def is_small(size: int, target_bytes: int) -> bool:
 
 
 def groups(files: Iterable[SmallFile], target_bytes: int) -> list[list[SmallFile]]:
-    """Return groups of files of one kind, each close to the target size. A file without partners is skipped."""
+    """Return groups of files of equal kind, each close to the target size. A file without partners is skipped."""
     ordered = sorted(files, key=lambda file: (str(file.kind), file.name))
     found = (_filled(list(same), target_bytes) for _, same in groupby(ordered, key=lambda file: file.kind))
     return [group for each in found for group in each if len(group) > 1]

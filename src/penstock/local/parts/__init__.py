@@ -1,7 +1,7 @@
-"""Systems that the stack can run, one module per system.
+"""Systems of the stack, with a module for each system.
 
-A module defines `FILES` (its parts of the lock), `wanted(options)`, and `parts(site)`, which creates its processes.
-To add a system, write its module and list it in `SYSTEMS`.
+A module defines `FILES` (parts of the lock), `wanted(options)`, and `parts(site)`, which creates the processes.
+To add a system, write its module and add the module to `SYSTEMS`.
 """
 
 from __future__ import annotations
@@ -37,5 +37,5 @@ def files_needed(options: StackOptions) -> list[str]:
 
 
 def plan(site: Site) -> tuple[Part, ...]:
-    """Return every process that the site's options request, ordered so that dependencies come first."""
+    """Return every process requested by the site's options, with dependencies first."""
     return tuple(part for system in SYSTEMS if system.wanted(site.options) for part in system.parts(site))

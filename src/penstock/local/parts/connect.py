@@ -56,10 +56,10 @@ def _brokers(site: Site) -> list[str]:
 
 
 def _prepare(site: Site, home: Path) -> None:
-    """Write the worker's settings and link each plugin in its own folder.
+    """Write the worker's settings and link each plugin in a separate folder.
 
-    The converter ships without a service manifest, which Connect needs to find plugins without loading every class of
-    every jar. The manifest is added here.
+    The converter ships without a service manifest. The manifest is added here, because Connect would otherwise load
+    every class of every jar to find plugins.
     """
     converter = home / "plugins" / "apicurio-converter"
     converter.mkdir(parents=True, exist_ok=True)

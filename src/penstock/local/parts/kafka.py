@@ -1,4 +1,4 @@
-"""Kafka in KRaft mode: one broker or a cluster of three. Each broker is also a controller."""
+"""Kafka in KRaft mode: a single broker or a cluster of three. Each broker is also a controller."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _java(site: Site, main: str, *arguments: str) -> tuple[str, ...]:
 
 
 def _prepare(site: Site, cluster: str, node: int, home: Path) -> None:
-    """Write the broker's settings. Format its storage at the first start."""
+    """Write the broker's settings. Format the storage at the first start."""
     properties = home / "server.properties"
     write_properties(properties, server_properties(site, node, home))
     if (home / "log" / "meta.properties").exists():
@@ -78,7 +78,7 @@ def _prepare(site: Site, cluster: str, node: int, home: Path) -> None:
 
 
 def server_properties(site: Site, node: int, home: Path) -> dict[str, str]:
-    """Return one broker's settings: cluster, laptop defaults, security, then the user's settings."""
+    """Return a broker's settings: cluster, laptop defaults, security, then the user's settings."""
     copies = str(len(site.kafka_ports))
     in_sync = "2" if site.options.brokers > 1 else "1"
     port, controller = site.kafka_ports[node - 1], site.controller_ports[node - 1]

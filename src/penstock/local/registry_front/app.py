@@ -1,4 +1,4 @@
-"""ASGI app of the front: relay Apicurio's answers, and correct those that differ from Confluent's API."""
+"""ASGI app of the front: relay Apicurio's answers, and correct deviations from Confluent's API."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Front:
         self._reasons = Reasons(self._apicurio)
 
     async def answer(self, request: Request) -> Response:
-        """Return the answer that Confluent's registry would give."""
+        """Answer like Confluent's registry."""
         segments = dialect.path_segments(request.scope["raw_path"])
         match request.method, segments:
             case (("GET" | "HEAD"), []):

@@ -29,7 +29,7 @@ INVALID_VERSION = 42202
 
 
 class Fault(NamedTuple):
-    """Error in Confluent's format. Five-digit codes start with their HTTP status."""
+    """Error in Confluent's format. Five-digit codes start with the HTTP status."""
 
     code: int
     message: str
@@ -57,7 +57,7 @@ def is_known(segments: list[str]) -> bool:
 
 
 def answer_type(accept: str) -> str:
-    """Return the content type that the client accepts; Confluent's own by default."""
+    """Return the content type accepted by the client; Confluent's own by default."""
     return next((kind for kind in _TYPES if kind in accept), PREFERRED)
 
 

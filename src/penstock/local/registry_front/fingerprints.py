@@ -12,7 +12,7 @@ Fingerprint = NewType("Fingerprint", str)
 
 
 class Entry(NamedTuple):
-    """One version of a subject: position in the order of registration, and schema id."""
+    """Version of a subject: position in the order of registration, and schema id."""
 
     place: int
     content_id: ContentId
@@ -22,7 +22,7 @@ class FingerprintIndex:
     """Index from fingerprints to schema ids. Reads only versions registered since the last read.
 
     A miss triggers a read: immediately after `note_change`, otherwise at most once per `interval` seconds.
-    If several schemas share a fingerprint, the index always returns the first one registered.
+    If several schemas share a fingerprint, the index always returns the first registered schema.
     """
 
     def __init__(

@@ -32,9 +32,10 @@ class Reasons:
         self._apicurio = apicurio
 
     async def against(self, subject: str, body: bytes, version: str = "") -> list[str] | None:
-        """Return all reasons against the schema in a request body, compared with one version or as the level requires.
+        """Return all reasons against the schema in a request body.
 
-        Return None if the schema is invalid or not Avro.
+        The schema is compared with the given version, otherwise with the versions that the level covers. Return None if
+        the schema is invalid or not Avro.
         """
         level = await self._apicurio.subject_level(subject) or await self._apicurio.global_level()
         versions = [version] if version else await self._apicurio.versions(subject)

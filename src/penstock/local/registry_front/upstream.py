@@ -100,7 +100,7 @@ def _has_body(request: Request) -> bool:
 
 
 def _end_to_end(headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """Return the end-to-end headers, without those that the HTTP libraries on either side set."""
+    """Return the end-to-end headers, without headers set by the HTTP libraries on either side."""
     listed = list(headers)
     named = {name.strip().lower() for key, value in listed if key.lower() == "connection" for name in value.split(",")}
     return [(key, value) for key, value in listed if key.lower() not in _HOP_BY_HOP | _OWN | named]

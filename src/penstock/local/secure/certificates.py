@@ -1,4 +1,4 @@
-"""Local certificate authority, and the single certificate that it signs."""
+"""Local certificate authority, and the only certificate signed by it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Certificates(NamedTuple):
 
 
 def ensure_certificates(directory: Path, broker: str) -> Certificates:
-    """Return the certificates. Create missing ones, and renew those that expire soon.
+    """Return the certificates. Create missing certificates, and renew certificates close to expiry.
 
     The authority's key is discarded after signing, so nobody can create more certificates that clients trust.
     """
@@ -83,7 +83,7 @@ def _authority(key: EllipticCurvePrivateKey) -> x509.Certificate:
 def _broker(
     name: str, key: EllipticCurvePrivateKey, authority: x509.Certificate, authority_key: EllipticCurvePrivateKey
 ) -> x509.Certificate:
-    """Return the brokers' certificate. Brokers present it to clients and to each other."""
+    """Return the brokers' certificate, presented to clients and between brokers."""
     both = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
     builder = _builder(_name(name), authority.subject, key)
     builder = builder.add_extension(x509.SubjectAlternativeName(_HOSTS), critical=False)

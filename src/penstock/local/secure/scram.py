@@ -12,7 +12,7 @@ _LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def credential(user: str, password: str) -> str:
-    """Return one user's value of `--add-scram`. The password is salted, so logs cannot reveal it."""
+    """Return a user's value of `--add-scram`. The password is salted, so logs cannot reveal the password."""
     salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ITERATIONS)
     texts = f'salt="{_base64(salt)}",saltedpassword="{_base64(salted)}"'

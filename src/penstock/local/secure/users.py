@@ -1,4 +1,4 @@
-"""Users of a secured stack with their rights, and passwords generated once."""
+"""Users of a secured stack with rights, and passwords generated once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BROKER = "broker"
 
 
 class User(NamedTuple):
-    """One user: rights in words and as grants. A superuser needs no grants."""
+    """User with rights, in words and as grants. A superuser needs no grants."""
 
     name: str
     may: str

@@ -1,4 +1,4 @@
-"""Message formats of sources, with one module and one line each."""
+"""Message formats of sources, with a module and a line for each."""
 
 from __future__ import annotations
 

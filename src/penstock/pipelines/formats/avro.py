@@ -1,4 +1,4 @@
-"""Avro messages with the id of their writer schema."""
+"""Avro messages with the id of the writer schema."""
 
 from __future__ import annotations
 

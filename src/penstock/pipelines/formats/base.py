@@ -25,7 +25,7 @@ class Messages:
 
 @dataclass(frozen=True)
 class Format:
-    """Message format. Every query gets its own decoder, because decoders learn while the query runs."""
+    """Message format. Every query gets a separate decoder, because decoders learn while the query runs."""
 
     schema: SchemaUse
     decoder: Callable[[Messages], Decoder]

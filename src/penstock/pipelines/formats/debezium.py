@@ -34,7 +34,7 @@ def _decoder(messages: Messages) -> Decoder:
 
 
 def given_columns(session: SparkSession, schema: RowSchema | None) -> T.StructType | None:
-    """Return the columns of changes whose messages carry no schema."""
+    """Return the columns of changes without a schema in the messages."""
     match schema:
         case Schema():
             raise SchemaError("columns of changes are given as DDL", hint="such as `id INT, total DECIMAL(10,2)`")

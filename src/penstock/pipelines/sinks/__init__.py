@@ -1,4 +1,4 @@
-"""Sinks available to pipelines, with one module and one line each."""
+"""Sinks available to pipelines, with a module and a line for each."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Site:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """Database table whose changes are read."""
+    """Database table with captured changes."""
 
     schema: str
     name: str
@@ -65,7 +65,7 @@ class SinkConfig(Part, ABC):
 
     @abstractmethod
     def build(self, site: Site) -> Sink:
-        """Create the sink of one query, without writing or creating anything yet."""
+        """Create the sink of a query, without writing or creating anything yet."""
 
     @property
     def writes(self) -> Target | None:
@@ -83,11 +83,11 @@ class SinkConfig(Part, ABC):
 
     @property
     def mixes_tables(self) -> bool:
-        """Whether rows of several tables would be mixed in one target."""
+        """Whether rows of several tables would be mixed in a single target."""
         return False
 
     def for_table(self, table: SourceTable) -> Self:  # noqa: ARG002 - most do not mind
-        """Return the configuration for the changes of one table."""
+        """Return the configuration for the changes of a table."""
         return self
 
     def refusals(self, settings: Settings, *, runs_once: bool) -> Iterator[tuple[KeyPath, str, str]]:  # noqa: ARG002 - most have none
@@ -95,9 +95,9 @@ class SinkConfig(Part, ABC):
         return iter(())
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the columns named in the configuration, with their positions. The rows must have these columns."""
+        """Yield the columns named in the configuration, with positions. The rows must have these columns."""
         return iter(())
 
     def jars(self, settings: Settings) -> frozenset[str]:  # noqa: ARG002 - most need none
-        """Return the parts of the lock that the sink needs in addition to Spark's."""
+        """Return the parts of the lock needed in addition to Spark's."""
         return frozenset()

@@ -16,7 +16,7 @@ class ConsoleSinkConfig(SinkConfig):
 
     @property
     def target(self) -> str:
-        """Return an empty text, because there is only one screen."""
+        """Return an empty text: there is only a single screen."""
         return ""
 
     def build(self, site: Site) -> Sink:  # noqa: ARG002 - a screen is a screen

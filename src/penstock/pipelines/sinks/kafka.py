@@ -21,7 +21,7 @@ from penstock.spark.sinks.sink import Sink
 
 
 class KafkaSinkConfig(SinkConfig):
-    """Topic, and format of its records."""
+    """Topic, and format of the records."""
 
     default_trigger: ClassVar[str] = "200 milliseconds"
 

@@ -49,7 +49,7 @@ def _compaction(mode: str, every: str | None) -> float | None:
 
 
 class LakeSinkConfig(SinkConfig):
-    """Table, and layout of its files."""
+    """Table, and layout of the files."""
 
     default_trigger: ClassVar[str] = "10 seconds"
 
@@ -108,7 +108,7 @@ class LakeSinkConfig(SinkConfig):
 
     @property
     def writes(self) -> Target:
-        """Return the table as the sink's output, prefixed by its own lake if set."""
+        """Return the table as the sink's output, prefixed by the sink's own lake if set."""
         return Target("table", f"{self.lake.rstrip('/')}/{self.table}" if self.lake else self.table)
 
     def stored_columns(self, site: Site) -> T.StructType | None:
@@ -145,7 +145,7 @@ class LakeSinkConfig(SinkConfig):
 
     @property
     def keep_hours(self) -> int:
-        """Hours for which old versions are kept, rounded up."""
+        """Hours of retention for old versions, rounded up."""
         return math.ceil(_seconds(self.keep_versions) / _HOUR)
 
     @property

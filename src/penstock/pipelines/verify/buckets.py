@@ -1,4 +1,4 @@
-"""Checksums of more rows than fit into memory: stored on disk in buckets by key, readable one bucket at a time."""
+"""Checksums of more rows than fit into memory: stored on disk in buckets by key, readable bucket by bucket."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Checksum = bytes
 SIZE: Final = 16
 COUNT: Final = 256
 NONE: Final[Checksum] = bytes(SIZE)
-"""Placeholder checksum of a row of which only the key matters."""
+"""Placeholder checksum for rows compared by key only."""
 BEYOND: Final[Checksum] = b"\xff" * SIZE
-"""Placeholder checksum of a row whose position is beyond the end of the server's log."""
+"""Placeholder checksum of a row with a position beyond the end of the server's log."""
 
 _RECORD = 2 * SIZE
 _HELD_BYTES = 32 * 1024
 
 
 class Buckets:
-    """Pairs of key checksum and row checksum. Pairs with equal keys share a bucket and keep their order of insertion.
+    """Pairs of key checksum and row checksum. Pairs with equal keys share a bucket and keep the order of insertion.
 
     A bucket stays in memory up to a limit, then spills to a file in the directory.
     """
@@ -32,7 +32,7 @@ class Buckets:
         self.rows = 0
 
     def add(self, key: Checksum, row: Checksum) -> None:
-        """Add a pair to its bucket."""
+        """Add a pair to the bucket of its key."""
         number = key[0]
         held = self._held[number]
         held += key + row
@@ -43,7 +43,7 @@ class Buckets:
             held.clear()
 
     def pairs(self, number: int) -> Iterator[tuple[Checksum, Checksum]]:
-        """Yield every pair of one bucket."""
+        """Yield every pair of a bucket."""
         file = self._file(number)
         content = (file.read_bytes() if file.exists() else b"") + self._held[number]
         for start in range(0, len(content), _RECORD):

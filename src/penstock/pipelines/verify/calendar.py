@@ -1,6 +1,6 @@
-"""Dates and timestamps beyond the range of Python's calendar, as databases support them.
+"""Dates and timestamps beyond the range of Python's calendar, as supported by databases.
 
-The calendar repeats every 400 years. Python computes within one cycle; this module counts the cycles.
+The calendar repeats every 400 years. Python computes within a cycle; this module counts the cycles.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def moment_text(micros: int) -> str:
 
 
 def moment_of(text: str) -> int | None:
-    """Parse a database timestamp into microseconds from 1970. Return None for other texts, such as infinity."""
+    """Parse a database timestamp into microseconds from 1970. Return None for special values, such as infinity."""
     found = _MOMENT.fullmatch(text)
     if not found:
         return None

@@ -1,9 +1,8 @@
-"""Row-by-row comparison of a database table with its mirror.
+"""Row-by-row comparison of a database table with a mirror.
 
-The database is read in one snapshot while the mirror keeps changing. Rows changed after the snapshot are ignored. A
-missing row may still arrive, so differences count only if they persist for the whole waiting time. Rows are compared by
-checksum, one bucket of keys at a time: memory holds one bucket and the reported differences, whatever the number of
-rows.
+The database is read in a single snapshot while the mirror keeps changing. Rows changed after the snapshot are ignored.
+A missing row may still arrive, so differences count only if they persist for the whole waiting time. Rows are compared
+by checksum, bucket by bucket: memory holds a bucket and the reported differences, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ELSEWHERE = "from another server: its position is beyond the end of the database
 
 @dataclass(frozen=True)
 class Difference:
-    """Row that differs between both sides, with the database's and the lake's value of each differing column."""
+    """Differing row, with the database's and the lake's value of each differing column."""
 
     key: Key
     problem: str
@@ -48,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of comparing one table: number of different rows, and details of the first ones.
+    """Result of comparing a table: number of different rows, and details of the first ones.
 
     `left_out` counts rows missing from the lake where the pipeline filters rows on purpose.
     """

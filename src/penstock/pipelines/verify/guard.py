@@ -19,7 +19,7 @@ _SAME_TEXT = frozenset(
 
 @dataclass(frozen=True)
 class Passage:
-    """Effect of transforms: each column's resulting name, or None if its value is changed or removed.
+    """Effect of transforms: each column's resulting name, or None if the value is changed or removed.
 
     Without `keeps_rows`, rows may be filtered out.
     """
@@ -28,7 +28,7 @@ class Passage:
     keeps_rows: bool = True
 
     def name(self, column: str) -> str | None:
-        """Return the resulting name of a column. An unknown column keeps its name."""
+        """Return the resulting name of a column. Unknown columns keep their name."""
         return self.names.get(column, column)
 
 
@@ -41,7 +41,7 @@ class Guard:
     passage: Passage = Passage()
 
     def reason_against(self, column: SourceColumn) -> str:
-        """Return why a column is not compared; empty if it is compared."""
+        """Return why a column is not compared; empty for compared columns."""
         if column.is_generated:
             return "generated, which PostgreSQL does not send"
         treatment = self.treatment(column.name)

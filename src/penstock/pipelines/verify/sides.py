@@ -1,4 +1,4 @@
-"""Compared columns of a table, and its rows on both sides in a canonical form."""
+"""Compared columns of a table, and the rows on both sides in a canonical form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SNAPSHOT_ROW = "r"
 
 
 class Row(NamedTuple):
-    """Row with its key, all values, and whether it changed after the database's snapshot.
+    """Row: key, all values, and whether the row changed after the database's snapshot.
 
     A position beyond the end of the server's log means a different server, or a time before a restore.
     """
@@ -49,11 +49,11 @@ class Side:
 
     @property
     def key_alone(self) -> Side:
-        """Return a copy that compares only the key."""
+        """Return a copy for comparing only the key."""
         return replace(self, columns=self.columns[: len(self.keys)])
 
     def as_stored(self, mirror: Table) -> Side:
-        """Return a copy without columns that the mirror stores in an unexpected form."""
+        """Return a copy without columns stored in an unexpected form by the mirror."""
         schema = mirror.schema()
         other = tuple(
             column
@@ -85,7 +85,7 @@ class Side:
 
 
 def _folded_names(stored: str) -> set[str]:
-    """Return the possible database names of a mirror's column, whose case may have changed."""
+    """Return the possible database names of a mirror's column, in lower case because the case may have changed."""
     return {folded(stored), folded(base_name(stored))}
 
 
@@ -148,7 +148,7 @@ def _first(batch: pa.RecordBatch, places: Sequence[str]) -> list[Any]:
 
 
 def _described(batch: pa.RecordBatch, name: str) -> list[Any]:
-    """Return one field of each row's change metadata."""
+    """Return a field of each row's change metadata."""
     column = batch.column(_CDC)
     if column.type.get_field_index(name) < 0:
         return [None] * batch.num_rows
@@ -162,5 +162,8 @@ def _later(batch: pa.RecordBatch, moment: Moment) -> list[bool]:
 
 
 def _transaction(told: str | None, op: str | None) -> int | None:
-    """Return the transaction of a row's last change, or None for snapshot rows, which carry the id of the snapshot."""
+    """Return the transaction of a row's last change.
+
+    A snapshot row only has the snapshot's transaction: return None.
+    """
     return int(told) if told and told.isdecimal() and op != _SNAPSHOT_ROW else None

@@ -34,12 +34,15 @@ def _number(value: object) -> str:
 
 
 def _padded(value: object) -> str:
-    """Strip trailing blanks, which are insignificant in texts of fixed length."""
+    """Strip insignificant trailing blanks from texts of fixed length."""
     return str(value).rstrip(" ")
 
 
 def _moment(value: object) -> str:
-    """Format a timestamp to the microsecond, in UTC if it has a zone. Values outside any calendar stay unchanged."""
+    """Format a timestamp to the microsecond, in UTC if the value has a zone.
+
+    Values outside any calendar stay unchanged.
+    """
     micros = moment_of(str(value))
     return str(value) if micros is None else moment_text(micros)
 
@@ -54,7 +57,7 @@ def _span(value: object) -> str:
 
 
 def _network(value: object) -> str:
-    """Format an address with its prefix length, which is optional for a full-length prefix."""
+    """Format an address with its prefix length. Input may omit the length of a full-length prefix."""
     return ipaddress.ip_interface(str(value)).with_prefixlen
 
 
@@ -115,7 +118,7 @@ def is_comparable(column: SourceColumn) -> bool:
 
 
 def is_stored_as_usual(column: SourceColumn, kind: pa.DataType) -> bool:
-    """Whether the lake stores a column in the expected form. Connector settings may choose a different one."""
+    """Whether the lake stores a column in the expected form. Connector settings may choose a different form."""
     return column.type not in _ONLY_TEXT or bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
