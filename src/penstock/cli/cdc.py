@@ -203,7 +203,7 @@ def restart(
     database: DatabaseOption = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait until changes flow; 0 does not wait.")] = 120.0,
 ) -> None:
-    """Restart the connector and its tasks. New matching tables are captured from then on.
+    """Restart the connector and its tasks. Changes of new matching tables are captured from then on.
 
     Existing rows of a new table need a new snapshot: `cdc remove`, then `cdc add`.
 

@@ -98,7 +98,7 @@ def _by_name(pattern: str) -> Callable[[TableName], _Mirror]:
 
 
 def _by_pipeline(file: Path, tables: Sequence[TableName]) -> Callable[[TableName], _Mirror]:
-    from penstock.cli.run_data import started_driver  # noqa: PLC0415 - only who names a file needs what reads it
+    from penstock.cli.run_data import started_driver  # noqa: PLC0415 - only needed with --pipeline
     from penstock.pipelines import mirrors  # noqa: PLC0415 - as above
 
     loaded = loaded_settings()

@@ -161,7 +161,7 @@ def run(
 
     Example: penstock jobs run 1 2
     """
-    from penstock.cli import jobs_run  # noqa: PLC0415 - the other commands start without the weight of Spark
+    from penstock.cli import jobs_run  # noqa: PLC0415 - the other commands start without loading Spark
 
     chosen = loaded_settings(metrics_port=metrics_port).settings
     raise typer.Exit(jobs_run.run(jobs or chosen.jobs, chosen))

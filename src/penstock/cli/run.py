@@ -42,7 +42,7 @@ def run(
     kind = kind_of(found)
     if kind == "action":
         _refuse(print_submit is not None, "--print-submit", "data pipelines")
-        from penstock.cli import run_actions  # noqa: PLC0415 - actions start without the weight of Spark
+        from penstock.cli import run_actions  # noqa: PLC0415 - actions start without loading Spark
 
         raise typer.Exit(run_actions.run(found, wrong, for_actions))
     _refuse(dry_run or max is not None or events is not None, "--dry-run, --max and --events", "actions")

@@ -44,7 +44,7 @@ class ParquetTable:
         """Return the columns of the dataset, including partition columns."""
         return self._dataset.schema
 
-    def rows(self, choose: Choose) -> ds.Dataset:  # noqa: ARG002 - the dataset reads what it is asked for
+    def rows(self, choose: Choose) -> ds.Dataset:  # noqa: ARG002 - the dataset reads only requested columns
         """Return the rows as a dataset, without reading unneeded columns and folders."""
         return self._dataset
 

@@ -85,7 +85,7 @@ class _Tidier:
         """Compact each table. A failed table, for example after a conflict with the stream, waits for the next run."""
         for pipeline in by_table(self._pipeline, self._settings):
             config = pipeline.sinks[self._sink].config
-            assert isinstance(config, LakeSinkConfig)  # noqa: S101 - the sink of a table has the type of the file's
+            assert isinstance(config, LakeSinkConfig)  # noqa: S101 - a table's sink has the type declared in the file
             table = config.lake_table(pipeline.source.settings(self._settings))
             try:
                 if config.is_delta:

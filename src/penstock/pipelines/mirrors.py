@@ -43,7 +43,7 @@ class DeclaredMirror:
 
 
 def declared_mirror(file: YamlFile) -> DeclaredMirror:
-    """Return the first mirror sink in a pipeline's file."""
+    """Return the first mirror sink in a pipeline's file. Raise UsageError if there is none."""
     pipeline = read_pipeline(file)
     sink = _mirroring(pipeline)
     if sink:

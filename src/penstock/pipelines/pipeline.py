@@ -97,7 +97,7 @@ def read_pipeline(file: YamlFile) -> Pipeline:
         _check_names(findings, spec, declared)
         _check_loops(findings, spec, source, declared)
     findings.refuse()
-    assert spec and source  # noqa: S101, PT018 - what is missing was refused above
+    assert spec and source  # noqa: S101, PT018 - problems were raised above
     return Pipeline(file, spec, source, schema, tuple(filter(None, transforms)), declared)
 
 

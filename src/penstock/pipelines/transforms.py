@@ -134,10 +134,10 @@ def _imported(name: str, directory: Path) -> Callable[..., object]:
     return found
 
 
-def _called(name: str, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - foreign code gives anything
+def _called(name: str, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - foreign code returns anything
     try:
         return call()
     except (PenstockError, PySparkException):
         raise
-    except Exception as error:  # Foreign code may raise any error, and the pipeline must report it.
+    except Exception as error:  # foreign code may raise any error, and the pipeline must report it
         raise QueryFailed(f"{name}: {type(error).__name__}: {error}", hint="correct the function") from error

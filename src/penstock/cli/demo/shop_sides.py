@@ -45,7 +45,7 @@ class ShopDatabase:
 
     def sizes(self) -> dict[str, int]:
         """Return the number of rows per table."""
-        counted = ", ".join(f"(SELECT count(*) FROM {table})" for table in TABLES)  # noqa: S608 - names of ours
+        counted = ", ".join(f"(SELECT count(*) FROM {table})" for table in TABLES)  # noqa: S608 - our own names
         return dict(zip(TABLES, self.run(f"SELECT {counted}", {}), strict=True))
 
 

@@ -32,7 +32,7 @@ _OWN = (
 
 
 def wanted(_options: StackOptions) -> bool:
-    """Return True: every other part depends on Kafka."""
+    """Return True: the stack always runs Kafka."""
     return True
 
 

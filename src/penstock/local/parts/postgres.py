@@ -112,7 +112,7 @@ def _prepare(site: Site, home: Path, account: Account | None) -> None:
 
 
 def _await_end_of_remains(pid_file: Path) -> None:
-    """Wait until processes of a killed server have exited by themselves: PostgreSQL refuses to start before then."""
+    """Wait up to 30 seconds until processes of a killed server have exited: PostgreSQL refuses to start before then."""
     give_up = monotonic() + _REMAINS_SECONDS
     while pid_file.exists() and _is_memory_in_use(pid_file) and monotonic() < give_up:
         sleep(_LOOK_SECONDS)

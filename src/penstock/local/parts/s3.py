@@ -14,7 +14,7 @@ from penstock.local.site import Site, StackOptions
 FILES: tuple[str, ...] = ("s3",)
 VERSION = "4.1.0"
 ACCESS_KEY = "penstock"
-SECRET_KEY = "penstock-local"  # noqa: S105 - known on purpose: it guards a store on localhost, and clients want some key
+SECRET_KEY = "penstock-local"  # noqa: S105 - public on purpose: the store is on localhost, and clients require a key
 BUCKET = "lake"
 """Bucket created at the first start."""
 

@@ -132,8 +132,8 @@ class Front:
     async def _check(self, request: Request, segments: list[str], subject: str, version: str = "") -> Response:
         """Check a schema. With `verbose=true`, a rejection includes its reasons.
 
-        Apicurio does not follow references in a check and reports such schemas as invalid. The computed reasons decide
-        then.
+        Apicurio does not follow references in a check and reports such schemas as invalid. In this case, the computed
+        reasons decide.
         """
         body = await read_request(request)
         answer = await self._asked(request, segments, body)

@@ -7,7 +7,7 @@ from penstock.spark.decoding import Decoder
 from penstock.spark.raw_rows import RawRows
 
 
-def _decoder(messages: Messages) -> Decoder:  # noqa: ARG001 - every message is taken
+def _decoder(messages: Messages) -> Decoder:  # noqa: ARG001 - all messages are accepted
     return RawRows()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Self
 
 from pyspark.sql import SparkSession
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - the usual alias
 
 from penstock.config import Settings
 from penstock.config.yaml_file import KeyPath
@@ -72,7 +72,7 @@ class SinkConfig(Part, ABC):
         """Topic or table written by the sink, or None without a persistent output."""
         return None
 
-    def stored_columns(self, site: Site) -> T.StructType | None:  # noqa: ARG002 - most targets do not tell
+    def stored_columns(self, site: Site) -> T.StructType | None:  # noqa: ARG002 - unknown by default
         """Return the target's current columns, or None if unknown or not created yet."""
         return None
 
@@ -86,11 +86,11 @@ class SinkConfig(Part, ABC):
         """Whether rows of several tables would be mixed in a single target."""
         return False
 
-    def for_table(self, table: SourceTable) -> Self:  # noqa: ARG002 - most do not mind
+    def for_table(self, table: SourceTable) -> Self:  # noqa: ARG002 - unchanged by default
         """Return the configuration for the changes of a table."""
         return self
 
-    def refusals(self, settings: Settings, *, runs_once: bool) -> Iterator[tuple[KeyPath, str, str]]:  # noqa: ARG002 - most have none
+    def refusals(self, settings: Settings, *, runs_once: bool) -> Iterator[tuple[KeyPath, str, str]]:  # noqa: ARG002 - none by default
         """Yield invalid combinations with these settings: position in the configuration, reason, and hint."""
         return iter(())
 
@@ -98,6 +98,6 @@ class SinkConfig(Part, ABC):
         """Yield the columns named in the configuration, with positions. The rows must have these columns."""
         return iter(())
 
-    def jars(self, settings: Settings) -> frozenset[str]:  # noqa: ARG002 - most need none
+    def jars(self, settings: Settings) -> frozenset[str]:  # noqa: ARG002 - none by default
         """Return the parts of the lock needed in addition to Spark's."""
         return frozenset()

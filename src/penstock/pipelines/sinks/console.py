@@ -19,6 +19,6 @@ class ConsoleSinkConfig(SinkConfig):
         """Return an empty text: there is only a single screen."""
         return ""
 
-    def build(self, site: Site) -> Sink:  # noqa: ARG002 - a screen is a screen
+    def build(self, site: Site) -> Sink:  # noqa: ARG002 - the screen needs no inputs
         """Create a sink that prints the first rows of each batch."""
         return ConsoleSink(self.rows)

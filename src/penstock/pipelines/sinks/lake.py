@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
-from pyspark.sql import types as T  # noqa: N812 - as everybody calls them
+from pyspark.sql import types as T  # noqa: N812 - the usual alias
 
 from penstock.config import Settings
 from penstock.config.units import parse_size

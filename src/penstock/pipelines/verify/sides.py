@@ -76,7 +76,7 @@ class Side:
             return self.guard.hashed(text)
         return from_database(column, text)
 
-    def ours(self, column: SourceColumn, found: Any, outside: Any) -> Canonical:  # noqa: ANN401 - whatever the lake has
+    def ours(self, column: SourceColumn, found: Any, outside: Any) -> Canonical:  # noqa: ANN401 - any value in the lake
         """Return a mirror value. Values outside the range of the column's type come from `outside`."""
         if self.guard.treatment(column.name) == "hash":
             return str(found) if found is not None else None

@@ -145,7 +145,7 @@ def _formed(column: SourceColumn, value: object) -> str:
     return _items(value, form) if column.is_array else form(value)
 
 
-def _items(values: Any, form: Callable[[Any], str]) -> str:  # noqa: ANN401 - lists in lists, of anything
+def _items(values: Any, form: Callable[[Any], str]) -> str:  # noqa: ANN401 - nested lists of any values
     return json.dumps([None if item is None else _item(item, form) for item in values])
 
 
