@@ -33,7 +33,8 @@ class Idle:
     def __init__(self, work: Work, settings: Settings) -> None:
         self.work = work
         self.state = "new"
-        self.position, self.counts, self.batches, self.last_batch = Position({}, {}), Counts(0, 0), 0, None
+        self.position, self.counts, self.batches = Position({}, {}), Counts(0, 0), 0
+        self.underway, self.last_batch = 0, None
         name, source = work.route.topic, SimpleNamespace(settings=settings, topics=(work.route.topic,))
         self.spec: Any = SimpleNamespace(
             pipeline=work.pipeline, sink=name, name=name, source=source, seen_in=work.spec.group, owner=""
