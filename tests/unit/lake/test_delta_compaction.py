@@ -173,6 +173,36 @@ def test_partition_values_of_every_type_stay_what_they_were(
     assert DeltaTable(str(table)).to_pyarrow_table().sort_by("id").equals(before)
 
 
+SPELLINGS = ["0999-01-01 03:00:00", "2026-01-01T03:00:00.000000Z", "2026-01-01 03:00:00", None]
+"""Timestamps as several versions of Delta write them. A text without a zone is in the zone of the reader's session."""
+
+
+@pytest.mark.parametrize("is_in_checkpoint", [False, True])
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_partition_values_are_repeated_as_the_log_spells_them(
+    table: Path, text: str | None, *, is_in_checkpoint: bool
+) -> None:
+    for number in range(2):
+        append(table, [(number, "Zürich")])
+    for commit in (table / "_delta_log").glob("*.json"):
+        values = json.dumps({"kind": text})
+        commit.write_text(
+            commit.read_text()
+            .replace('{"kind": "Zürich"}', values)
+            .replace(
+                '\\"name\\": \\"kind\\", \\"type\\": \\"string', '\\"name\\": \\"kind\\", \\"type\\": \\"timestamp'
+            )
+        )
+    if is_in_checkpoint:
+        DeltaTable(str(table)).create_checkpoint()
+        for commit in (table / "_delta_log").glob("*.json"):
+            commit.unlink()
+    assert compact(table).files_before == 2
+    actions = map(json.loads, (table / "_delta_log" / f"{2:020}.json").read_text().splitlines())
+    changed = [each.get("add") or each.get("remove") for each in actions if "commitInfo" not in each]
+    assert [each["partitionValues"] for each in changed] == [{"kind": text}] * 3
+
+
 @pytest.mark.parametrize(
     "protocol",
     [

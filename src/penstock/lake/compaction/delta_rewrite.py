@@ -13,9 +13,8 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +23,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from penstock.errors import CompactionRefused, LakeUnavailable
+from penstock.lake.compaction.delta_partitions import PartitionValues, logged_partitions
 from penstock.lake.compaction.merging import columns_of, merge, rows_in
 from penstock.lake.compaction.plan import Compacted, SmallFile, groups, is_small
 from penstock.lake.delta_paths import decode, is_relative, sibling
@@ -38,8 +38,6 @@ _HARMLESS_FEATURES: Final = frozenset(
 
 _READER, _WRITER, _BY_FEATURES = 1, 4, 7
 """Newest protocol versions without column mapping, and the writer version that lists features instead."""
-
-PartitionValues = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def _refuse_unknown_features(table: DeltaTable, name: str) -> None:
 
 def _small_groups(table: DeltaTable, name: str, root: Path, target_bytes: int) -> Iterator[list[_Added]]:
     """Yield the files to merge, from a single partition, with equal columns and a total size close to the target."""
-    added = {file.reference: file for file in _added_files(table, name) if is_small(file.size, target_bytes)}
+    added = {file.reference: file for file in _small_files(table, name, root, target_bytes)}
     by_partition = sorted(added.values(), key=_partition_key)
     for _, files in groupby(by_partition, key=_partition_key):
         several = list(files)
@@ -125,27 +123,17 @@ def _partition_key(file: _Added) -> str:
     return json.dumps(file.partition, sort_keys=True)
 
 
-def _added_files(table: DeltaTable, name: str) -> Iterator[_Added]:
+def _small_files(table: DeltaTable, name: str, root: Path, target_bytes: int) -> Iterator[_Added]:
+    sizes = {path: size for path, size in _sizes(table, name) if is_small(size, target_bytes)}
+    partitions = logged_partitions(str(root), name, table.version(), sizes)
+    return (_Added(reference, size, partitions[reference]) for reference, size in sizes.items())
+
+
+def _sizes(table: DeltaTable, name: str) -> Iterator[tuple[str, int]]:
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
         if not is_relative(action["path"]):
             raise CompactionRefused(f"table {name} has files of another table", hint="Spark can compact it: OPTIMIZE")
-        values = {column: _as_text(value) for column, value in (action.get("partition") or {}).items()}
-        yield _Added(action["path"], action["size_bytes"], values)
-
-
-def _as_text(value: object) -> str | None:
-    """Return a partition value as Delta serializes it."""
-    match value:
-        case None | str():
-            return value
-        case bool():
-            return str(value).lower()
-        case datetime():
-            return value.strftime("%Y-%m-%d %H:%M:%S.%f")
-        case date():
-            return value.isoformat()
-        case _:
-            return str(value)
+        yield action["path"], action["size_bytes"]
 
 
 def _merge_group(group: Sequence[_Added], root: Path, rewrite: _Rewrite) -> None:
