@@ -143,6 +143,23 @@ def test_a_large_message_goes_where_the_topic_takes_it_and_is_a_dead_letter_else
     assert f"topic {topic}-narrow allows 1,048,588" in (told["penstock.error.message"] or b"").decode()
 
 
+def test_an_invalid_message_next_to_a_record_that_is_too_large_is_a_dead_letter_too(
+    files: PipelineFiles, create_topic: CreateTopic
+) -> None:
+    topic, large = create_topic(max_message_bytes="20000000"), "20000000"
+    text = base64.b64encode(os.urandom(3_750_000)).decode()
+    values = [b"invalid", b'{"n":1,"text":"x"}', json.dumps({"n": 2, "text": text}).encode(), b'{"n":"three"}']
+    with Producer(topic, serializer=bytes, settings=files.settings, options={"message.max.bytes": large}) as producer:
+        for value in values:
+            producer.send(value)
+    sinks = [kafka_sink(f"{topic}-narrow", format="json")]
+    path = files.write(topic, source=kafka_source(topic, format="json", schema=NUMBERS), sinks=sinks)
+    assert files.run(path) == {}
+    assert {record.value for record in files.records(f"{topic}-narrow")} == {values[1]}
+    origins = sorted(str(dict(letter.headers)["penstock.origin"]) for letter in files.records(f"{topic}.dead"))
+    assert origins == [f"b'{topic}/0/{offset}'" for offset in (0, 2, 3)]
+
+
 def test_check_finds_the_mistakes_that_only_spark_and_the_cluster_know(
     files: PipelineFiles, create_topic: CreateTopic, topic: str
 ) -> None:

@@ -31,7 +31,7 @@ from penstock.spark.failures import REFUSED, Refused, UnfitRows, UnknownSchemas,
 from penstock.spark.queries.narrowing import OffsetRange, failing_ranges, ranges_around, ranges_of
 from penstock.spark.queries.observing import Counts, counts_of, observed
 from penstock.spark.queries.screening import fit_rows, screened, unfit_messages
-from penstock.spark.sinks.sink import Batch, Rest, Sink
+from penstock.spark.sinks.sink import Batch, Rest, Sink, WriteAgain
 from penstock.spark.transforms import Transform
 
 FailureMode = Literal["CONTINUE", "THROW"]
@@ -154,20 +154,20 @@ def unlanded(messages: DataFrame, landed: Offsets) -> DataFrame:
 
 
 def _mending(path: BatchPath, underway: Underway, attempt: Callable[[], Result]) -> Result:
-    """Attempt a step of a batch; retry after learning schemas or finding messages to leave out."""
+    """Attempt a step of a batch; retry if the sink asks, after learning schemas or finding messages to leave out."""
     while True:
         try:
             return attempt()
+        except WriteAgain:
+            continue  # the next attempt counts the messages anew
         except UnknownSchemas:
             path.decoder.learn(underway.messages)
         except Refused as refusal:
             raise RecordInvalid(str(refusal), hint="repair or skip the message; failure_mode is THROW") from refusal
         except UnfitRows:
             _leave_out_unfit(path, underway)
-        except TransformFailed as failure:
-            _leave_out_failing(path, failure, underway)
-        except UnknownFailure as failure:
-            if not underway.is_suspect:
+        except (TransformFailed, UnknownFailure) as failure:
+            if isinstance(failure, UnknownFailure) and not underway.is_suspect:
                 raise
             _leave_out_failing(path, failure, underway)
 

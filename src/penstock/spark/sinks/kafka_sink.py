@@ -29,7 +29,7 @@ from penstock.spark.decoding import KAFKA, origin_of, quoted, without_origin
 from penstock.spark.failures import spark_failures
 from penstock.spark.headers import HEADERS, ORIGIN, header, own_headers
 from penstock.spark.queries.position import Position
-from penstock.spark.sinks.sink import Batch, Rest
+from penstock.spark.sinks.sink import Batch, Rest, WriteAgain
 
 _SENDING: Mapping[str, str] = {
     # Few large requests: the end of a batch flushes all records, so no record waits for a full request.
@@ -73,6 +73,8 @@ class KafkaSink:
         self._settings = settings
         self._target = target
         self._made: dict[T.StructType, list[Column]] = {}
+        self._sizes_checked_in = 0
+        """The last batch with a record that the brokers rejected as too large."""
 
     def check(self, schema: T.StructType) -> None:
         """Reject a missing key column, rows incompatible with the schema, and an incompatible schema."""
@@ -109,18 +111,25 @@ class KafkaSink:
         value = self._avro(columns) if self._target.format == "avro" else F.to_json(_struct(columns)).cast("binary")
         return [_key(columns, self._target.key).alias("key"), value.alias("value"), _headers(schema).alias("headers")]
 
-    def write(self, formed: DataFrame, batch: Batch) -> Rest | None:  # noqa: ARG002 - all rows are written, whatever the batch
+    def write(self, formed: DataFrame, batch: Batch) -> Rest | None:
         """Write the rows at least once. The returned `Rest` reports rows larger than the topic allows."""
+        if self._sizes_checked_in == batch.number:
+            return self._send_small(formed)
         try:
             self._send(formed)
-        except RecordTooLarge:
+        except RecordTooLarge as rejection:
             # Only the brokers know the compressed size of a record, so sizes are checked only after a rejection.
-            limit = self._limit()
-            fits = _record_size() <= limit
-            self._send(formed.filter(fits))
-            too_large = self._too_large(formed.filter(~fits), limit)
-            return lambda: too_large
+            self._sizes_checked_in = batch.number
+            raise WriteAgain from rejection
         return None
+
+    def _send_small(self, formed: DataFrame) -> Rest:
+        """Write the rows that the topic allows; report the others."""
+        limit = self._limit()
+        fits = _record_size() <= limit
+        self._send(formed.filter(fits))
+        too_large = self._too_large(formed.filter(~fits), limit)
+        return lambda: too_large
 
     def _send(self, formed: DataFrame) -> None:
         further = {name: str(value) for name, value in self._target.options.items()}

@@ -53,6 +53,13 @@ Rest = Callable[[], Mapping[Origin, PenstockError]]
 """Makes written rows safe without Spark. Returns the messages whose rows were rejected, for the dead letters."""
 
 
+class WriteAgain(Exception):
+    """Raised by a sink that has to write the whole batch again, differently.
+
+    A sink never repeats a failed write itself: Spark's counts of messages end with the first write of their rows.
+    """
+
+
 class Sink(Protocol):
     """Destination of rows.
 
