@@ -63,8 +63,9 @@ def test_messages_that_make_a_batch_fail_for_an_unknown_reason_are_found_and_lef
 ) -> None:
     create_topic(1)
     fill(lake.topic, [event(1, "1-1-1-1-1"), event(2, "no uuid"), event(3, "3-3-3-3-3")])
-    runner = Runner([lake.but(transform=with_uuid).query()])
-    assert runner.run(threading.Event()) == {}
+    query = lake.but(transform=with_uuid).query()
+    assert Runner([query]).run(threading.Event()) == {}
+    assert not query.is_suspect, "a later batch that fails is not searched at once"
     assert lake.ids() == [1, 3]
     (letter,) = dead_letters(lake)
     assert "no uuid" in letter["penstock.error.message"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.errors import TransformFailed
+from penstock.errors import TransformFailed, UnknownFailure
 from penstock.events.record import Offset, Origin, Partition, TopicName
 from penstock.kafka.offsets import PartitionId
 from penstock.spark.queries.narrowing import MOST_TRIES, OffsetRange, failing_ranges, ranges_around, ranges_of
@@ -51,6 +51,52 @@ def test_a_search_ends_after_a_bounded_number_of_tries_with_what_fails_and_littl
 def test_messages_that_fail_together_only_stay_together() -> None:
     whole = a_range(0, 8)
     found = failing_ranges([whole], lambda part: TransformFailed("sum too large") if part.size > 2 else None)
+    assert sorted(found, key=lambda part: part.start) == [a_range(0, 4), a_range(4, 8)]
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_a_message_that_always_fails_for_an_unknown_reason_is_found_alone(size: int) -> None:
+    bad = a_range(0, 1)
+    found = failing_ranges([a_range(0, size)], lambda part: UnknownFailure("crashed") if part.start == 0 else None)
+    assert list(found) == [bad]
+    assert (found[bad].message, found[bad].code) == ("crashed", TransformFailed.code)
+
+
+@pytest.mark.parametrize("passing", range(1, 8))
+def test_unknown_failures_that_pass_are_no_fault_of_messages(passing: int) -> None:
+    failures = iter([UnknownFailure("executor lost")] * passing)
+    assert failing_ranges([a_range(0, 1), a_range(1, 1000)], lambda _: next(failures, None)) == {}
+
+
+def test_messages_that_fail_together_only_for_an_unknown_reason_are_not_found() -> None:
+    assert failing_ranges([a_range(0, 1000)], lambda part: UnknownFailure("lost") if part.size > 1 else None) == {}
+
+
+def test_one_unknown_failure_of_a_message_is_not_enough() -> None:
+    failures = iter([UnknownFailure("executor lost")])
+    assert failing_ranges([a_range(0, 1)], lambda _: next(failures, None)) == {}
+
+
+@pytest.mark.parametrize("size", [2, 20_000])
+def test_where_every_try_fails_for_an_unknown_reason_no_message_is_blamed(size: int) -> None:
+    assert failing_ranges([a_range(0, size)], lambda _: UnknownFailure("no executor")) == {}
+
+
+def test_a_search_without_tries_left_blames_no_ranges_for_unknown_failures() -> None:
+    def try_range(part: OffsetRange) -> UnknownFailure | None:
+        return UnknownFailure("crashed") if part.start < 1000 else None
+
+    found = failing_ranges([a_range(0, 20_000)], try_range, tries=20)
+    assert all(part.size == 1 for part in found)
+
+
+def test_known_failures_stay_in_ranges_beside_unknown_failures() -> None:
+    def try_range(part: OffsetRange) -> TransformFailed | UnknownFailure | None:
+        if part.start < 8:
+            return TransformFailed("sum too large") if part.size > 2 else None
+        return UnknownFailure("executor lost") if part.size > 2 else None
+
+    found = failing_ranges([a_range(0, 8), a_range(8, 16)], try_range)
     assert sorted(found, key=lambda part: part.start) == [a_range(0, 4), a_range(4, 8)]
 
 

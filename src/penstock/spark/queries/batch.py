@@ -216,7 +216,7 @@ def _may_stop_early(rows: DataFrame) -> bool:
 def _leave_out_failing(path: BatchPath, failure: PenstockError, underway: Underway) -> None:
     """Find and keep the messages on which the transform fails; raise if `failure_mode` is THROW."""
 
-    def try_range(part: OffsetRange) -> TransformFailed | None:
+    def try_range(part: OffsetRange) -> TransformFailed | UnknownFailure | None:
         messages = underway.remaining(underway.read_range(part))
         try:
             _learning(path.decoder, messages, lambda: _transform_only(path, messages))
@@ -225,7 +225,7 @@ def _leave_out_failing(path: BatchPath, failure: PenstockError, underway: Underw
         except UnknownFailure as failed:
             if not underway.is_suspect:
                 raise
-            return TransformFailed(failed.message)
+            return failed
         return None
 
     found = failing_ranges(ranges_of(underway.batch), try_range)

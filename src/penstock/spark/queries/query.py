@@ -186,6 +186,7 @@ class Query:
         underway = Underway(batch, messages, read, is_suspect=self.is_suspect)
         laps.end("finding its range")
         counts = run_batch(self.spec.path, underway)
+        self.is_suspect = False  # later batches did not fail
         laps.end("reading and writing")
         self._behind.wait()
         laps.end("waiting for the batch before")
