@@ -8,6 +8,7 @@ from penstock.actions.builtin.webhook_address import address_problem
 from penstock.actions.builtin.webhook_payload import payload_of
 from penstock.actions.expressions import scope_of
 from tests.action_context import event
+from tests.bounded import within
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,15 @@ def message(kind: str, value: str) -> str:
         "evil.example/login",
         "evil.example:8080",
         "https:",
+        "éhttp://evil.example",
+        "x_http://evil.example/x",
+        "1http://evil.example",
+        "_www.evil.example",
+        "évil.example/x,http://evil.example",
+        "//evil.example",
+        "user@evil.example",
+        "_evil.example/x",
+        "evil.example./x",
     ],
 )
 def test_a_url_of_an_event_does_not_become_a_link(kind: str, value: str) -> None:
@@ -79,6 +89,18 @@ def test_a_url_of_an_event_does_not_become_a_link(kind: str, value: str) -> None
     assert shown.replace("\u2060", "").replace("\\", "") == value
 
 
-@pytest.mark.parametrize("value", ["urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)", "12:30", "v1.2", "a:b"])
+def test_an_ip_address_with_a_path_does_not_become_a_link() -> None:
+    assert "1.2.3.4" not in message("slack", "1.2.3.4/x")
+
+
+@pytest.mark.parametrize("kind", ["slack", "teams"])
+@pytest.mark.parametrize("value", ["a." * 20_000, "www" * 20_000, "1." * 20_000, "a@" * 20_000, "\u3002a" * 20_000])
+def test_a_long_value_takes_no_longer_than_a_message(kind: str, value: str) -> None:
+    assert within(1, message, kind, value).endswith("…")
+
+
+@pytest.mark.parametrize(
+    "value", ["urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)", "12:30", "v1.2", "a:b", "metadata: 1"]
+)
 def test_names_and_times_stay_as_they_are(value: str) -> None:
     assert message("slack", value) == value

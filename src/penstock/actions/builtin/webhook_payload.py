@@ -18,11 +18,15 @@ MAX_MESSAGE = 3000
 
 DEFAULT_TEXT = "{{ event_type }}: {{ event }}"
 
+_WORD = re.compile(r"[^\s\"'<>(),;{}\[\]|]+")
 _LINK = re.compile(
-    r"\b(?:[a-z][a-z0-9+.-]*:(?=//)|(?:https?|ftp|file|mailto|tel|sms|data|javascript|slack|msteams):|www\.)\S*"
-    r"|\b(?:[\w-]+\.)+[a-z]{2,}(?=[/:?#])\S*",
+    r"//|www\.|@[\w-]+\.|[.。．｡][^\W\d_][\w-]+\.?[/:?#\\]|(?:\d{1,3}\.){3}\d{1,3}[/:?#\\]"  # noqa: RUF001 - dots of URLs
+    r"|(?:https?|mailto|javascript):|(?<![a-z0-9])(?:ftp|file|tel|sms|data|slack|msteams):",
     re.IGNORECASE,
 )
+"""Signs of a link. No repetition can begin inside another, so that a search takes linear time."""
+
+_SEPARATOR = re.compile(r"[:.。．｡]")  # noqa: RUF001 - dots of URLs
 _BREAK = "\u2060"
 """Word joiner: invisible, and no client detects a link in the text around it."""
 
@@ -66,8 +70,15 @@ def _markdown_escaped(text: str) -> str:
 
 
 def _without_links(text: str) -> str:
-    """Return the text with broken URLs: Slack and Teams turn URLs into links even without markup."""
-    return _LINK.sub(lambda link: re.sub(r"[:.]", rf"{_BREAK}\g<0>{_BREAK}", link[0]), text)
+    """Return the text with broken URLs: Slack and Teams turn URLs into links even without markup.
+
+    Only the part that a message can show is returned. The character after it makes `_cut` mark the message as cut.
+    """
+    return _WORD.sub(lambda word: _broken(word[0]), text[: MAX_MESSAGE + 1])
+
+
+def _broken(word: str) -> str:
+    return _SEPARATOR.sub(rf"{_BREAK}\g<0>{_BREAK}", word) if _LINK.search(word) else word
 
 
 def _cut(text: str) -> str:
