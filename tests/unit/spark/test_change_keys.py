@@ -81,6 +81,20 @@ def test_keys_that_their_type_has_no_room_for_stay_apart(
     assert left == [(f"new {n}",) for n, _ in enumerate(keys)][1:]
 
 
+@pytest.mark.parametrize("sink", [MirrorSink, HistorySink])
+def test_infinite_keys_that_a_transform_casts_to_text_stay_apart_within_a_batch(
+    spark: SparkSession, tmp_path: Path, sink: MakeSink
+) -> None:
+    table = Changes(spark, tmp_path, sink)
+    table.transform = lambda rows: rows.withColumn("id", rows["id"].cast("string"))
+    keys: list[Any] = [{"outside": {"id": text}} for text in ("infinity", "-infinity")]
+    table.write(
+        *(change("c", None, text, lsn=10, **key) for text, key in zip("ab", keys, strict=True)),
+        columns="id timestamp_ntz, name string",
+    )
+    assert sorted(table.rows("id", "name")) == [("-infinity", "b"), ("infinity", "a")]
+
+
 def test_a_truncate_ends_rows_with_infinite_keys_too(history: Changes) -> None:
     columns = "id timestamp_ntz, name string"
     keys: list[Any] = [{"outside": {"id": text}} for text in ("infinity", "-infinity")]

@@ -23,6 +23,7 @@ from penstock.spark.changes.near import near
 from penstock.spark.changes.order import is_newer
 from penstock.spark.changes.sink import ChangeSink
 from penstock.spark.debezium.shape_rows import CDC
+from penstock.spark.decoding import quoted
 from penstock.spark.kept import kept
 from penstock.spark.lake.table import LakeTable
 from penstock.spark.queries.position import Position
@@ -59,13 +60,12 @@ class MirrorSink(ChangeSink):
         if not facts.keys:
             refuse_keyless(rows, self._table.table.name)
             return
+        # Fitted first: text from `outside` tells rows apart whose key became text.
+        rows = self._table.fitted(self._arranged(rows, facts), facts.keys)
+        facts = facts.of_types(rows.schema)
         if facts.moves:
-            fitted = self._table.fitted(rows, facts.keys)
-            facts = facts.of_types(fitted.schema)
-            rows = with_old_values(fitted, self._before(fitted, facts), facts)
-        fitted = self._table.fitted(self._marked(last_of_each(rows, facts)), facts.keys)
-        facts = facts.of_types(fitted.schema)
-        with kept(self._memory.without_stale(fitted, facts)) as last:
+            rows = with_old_values(rows, self._before(rows, facts), facts)
+        with kept(self._memory.without_stale(last_of_each(rows, facts), facts)) as last:
             if self._deletes == "hard" and facts.deletes:
                 self._memory.note(last, facts)
             self._merge(last, facts)
@@ -76,9 +76,15 @@ class MirrorSink(ChangeSink):
         deletions = self._memory.at(without_deletion(changes)) if self._deletes == "hard" else None
         return rows if deletions is None else with_deleted(rows, self._table, deletions, facts)
 
-    def _marked(self, last: DataFrame) -> DataFrame:
-        """With soft deletes, add the column that marks deleted rows."""
-        return last.withColumn(_DELETED, F.col(CDC).getField("op") == "d") if self._deletes == "soft" else last
+    def _arranged(self, rows: DataFrame, facts: Facts) -> DataFrame:
+        """Return the rows with key columns first, and with the mark of deleted rows if they are kept.
+
+        Delta collects statistics of a table's first columns only.
+        """
+        others = [name for name in rows.columns if name not in {*facts.keys, CDC}]
+        arranged = rows.select(*map(quoted, [*facts.keys, *others, CDC]))
+        is_delete = F.col(CDC).getField("op") == "d"
+        return arranged.withColumn(_DELETED, is_delete) if self._deletes == "soft" else arranged
 
     def _truncate(self, session: SparkSession, lsn: int) -> None:
         """Delete all rows older than a truncate.
