@@ -22,6 +22,9 @@ from penstock.errors import ConfigError
         "postgresql://me:hunt/er2@db:5432/x",
         "postgresql://me:hunter2/@db/x",
         "postgresql://me:a@hunter2@db/x",
+        "postgresql://user@company:hunter2@db.example:5432/app",
+        "postgresql://user@company:hunt@hunter2@db.example:5432/app",
+        "http://a:8081,http://me@company:hunter2@b:8081",
         "postgresql://:hunter2@db/x",
         "postgresql://db/x?password=hunter2",
         "postgresql://db/x?user=me&password=hunter2&sslmode=require",
@@ -104,6 +107,8 @@ def test_no_setting_shows_a_secret() -> None:
         "postgresql://me:12?hunter2@db/x",
         "postgres://me:hun#ter2@db/x",
         "postgresql://db:hunter2/x",
+        "postgresql://user@company:hunter2@db.example:5432/app",
+        "postgresql://u:p@hunter2@127.0.0.1:1/db",
     ],
 )
 def test_a_password_that_ends_the_address_early_is_refused_without_being_shown(url: str) -> None:

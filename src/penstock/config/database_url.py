@@ -29,7 +29,8 @@ def database_url_problem(url: str) -> str | None:
     """Return why a PostgreSQL URL is invalid, without quoting the URL; None for a valid URL or other text.
 
     A password with `/`, `?` or `#` ends the address early: the rest would be read as the database name, and libpq's
-    errors would quote the beginning of the password.
+    errors would quote the beginning of the password. With a second `@`, libpq would end the password at the first one
+    and quote its end as the name of the host.
     """
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in _SCHEMES:
@@ -37,8 +38,9 @@ def database_url_problem(url: str) -> str | None:
     authority, rest = _split(rest)
     name = rest.partition("=")[0]
     hosts = authority.rpartition("@")[2].split(",")
-    if ("@" not in authority and "@" in name) or not all(_HOST.fullmatch(host) for host in hosts):
-        return "not a valid URL; in a password write / as %2F, ? as %3F, # as %23 and @ as %40"
+    is_cut = authority.count("@") > 1 or ("@" not in authority and "@" in name)
+    if is_cut or not all(_HOST.fullmatch(host) for host in hosts):
+        return "not a valid URL; in a user or password write / as %2F, ? as %3F, # as %23 and @ as %40"
     return None
 
 

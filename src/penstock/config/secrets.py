@@ -19,8 +19,9 @@ _SECRET_KEY = re.compile(
     r"|encryption[._-]?key|api[._-]?key|oauthbearer\.config|user\.info",
     re.IGNORECASE,
 )
-# A password that should have been percent-encoded may contain "/" and "@": it ends at the last "@" of its URL.
-_URL_PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):(?:(?!,[a-z][a-z0-9+.-]*://)\S)*@", re.IGNORECASE)
+# A user or password that should have been percent-encoded may contain "@", a password also "/": the password ends at
+# the last "@" of its URL.
+_URL_PASSWORD = re.compile(r"(?<=://)([^/:\s]*):(?:(?!,[a-z][a-z0-9+.-]*://)\S)*@", re.IGNORECASE)
 _URL_PARAMETER = re.compile(r"(?<=[?&;])([^=&;\s]+)=[^&\s]*")
 _WORD = re.compile(r"(?<![^\s,])([\w.%-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|(?:\\.|\S)*)", re.DOTALL)
 
