@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -24,7 +25,7 @@ from penstock.errors import CompactionRefused, LakeUnavailable
 from penstock.lake.compaction import compact_table, delta, delta_rewrite
 from penstock.lake.compaction.plan import Compacted
 from tests.unit.lake.conftest import Ask
-from tests.unit.lake.delta_of_spark import append
+from tests.unit.lake.delta_of_spark import append, folder_of
 
 KINDS = [
     "Zürich",
@@ -100,6 +101,19 @@ def test_merged_files_are_removed_once_the_log_no_longer_needs_them(table: Path)
     DeltaTable(str(table)).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
     assert len(list(table.rglob("*.parquet"))) == 2
     assert len(read(table)) == 6
+
+
+@pytest.mark.parametrize("kind", ["Zürich", "plain"])
+def test_files_of_a_batch_in_progress_are_never_removed(table: Path, kind: str) -> None:
+    for number in range(2):
+        append(table, [(number, kind)])
+    keep_for_an_hour = {"delta.deletedFileRetentionDuration": "interval 1 hours"}
+    DeltaTable(str(table)).alter.set_table_properties(keep_for_an_hour)
+    uncommitted = table / folder_of(kind) / "part-00000-uncommitted.snappy.parquet"
+    uncommitted.write_bytes(b"rows of a batch")
+    os.utime(uncommitted, (0, 0))
+    assert compact(table).files_before == 2
+    assert uncommitted.exists()
 
 
 def test_rows_that_were_appended_meanwhile_are_kept(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:

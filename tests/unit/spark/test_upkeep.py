@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,13 @@ pytestmark = pytest.mark.timeout(600)
 
 def files(directory: Path) -> int:
     return len(list((directory / "shop" / "people").glob("*.parquet")))
+
+
+def age(directory: Path, hours: int) -> None:
+    """Make the table's files as old as files that were written some hours ago."""
+    then = time.time() - hours * 3600
+    for file in directory.glob("*.parquet"):
+        os.utime(file, (then, then))
 
 
 @pytest.fixture
@@ -42,8 +51,24 @@ def test_small_files_become_one_and_old_ones_go_when_no_reader_needs_them(
     older = spark.read.format("delta").option("versionAsOf", 1).load(table.path)
     assert older.count() == 1
 
+    age(tmp_path / "shop" / "people", hours=25)
     Upkeep(spark, keep_hours=0).tidy(table)
     assert (files(tmp_path), mirror.rows()) == (1, rows)
+
+
+def test_the_files_of_a_batch_in_progress_stay_for_a_day_whatever_keep_versions_is(
+    spark: SparkSession, tmp_path: Path, table: LakeTable
+) -> None:
+    Changes(spark, tmp_path, MirrorSink).write(change("c", 1, "one", lsn=10))
+    uncommitted = tmp_path / "shop" / "people" / "part-00000-uncommitted.snappy.parquet"
+    uncommitted.write_bytes(b"rows of a batch")
+    for hours in (3, 23):
+        age(uncommitted.parent, hours=hours)
+        Upkeep(spark, keep_hours=1).tidy(table)
+        assert uncommitted.exists()
+    age(uncommitted.parent, hours=25)
+    Upkeep(spark, keep_hours=1).tidy(table)
+    assert not uncommitted.exists(), "a killed driver's files go in the end"
 
 
 def test_a_stream_goes_on_while_its_table_is_compacted(spark: SparkSession, tmp_path: Path, table: LakeTable) -> None:

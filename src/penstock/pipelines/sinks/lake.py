@@ -88,7 +88,7 @@ class LakeSinkConfig(SinkConfig):
         if "compact_every" in info.data and not _compaction(info.data["mode"], info.data["compact_every"]):
             raise ValueError("it has no effect without compaction, which removes old versions; set compact_every too")
         if _seconds(given) < _HOUR:
-            raise ValueError("a batch that is being written would lose its files; keep versions for an hour or more")
+            raise ValueError("readers would lose the files that they read; keep versions for an hour or more")
         return given
 
     @field_validator("partition_by")

@@ -21,19 +21,21 @@ from penstock.spark.lake.table import LakeTable
 _LARGEST = "spark.databricks.delta.optimize.maxFileSize"
 _SMALLEST = "spark.databricks.delta.optimize.minFileSize"
 _SETTINGS = {
-    # Files of a batch in progress are younger than any configurable retention.
-    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    # By default, VACUUM ignores the hours in the statement and takes the table's shorter retention of old versions.
+    "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled": "false",
     # By default, ten thousand tasks list the directories, however few exist.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 _FILES = "delta.deletedFileRetentionDuration"
 _LOG = "delta.logRetentionDuration"
 _LOG_HOURS = 30 * 24
+_BATCH_HOURS = 24
+"""No batch takes longer. VACUUM cannot tell the files of a batch in progress from files of a killed driver."""
 
 
 @dataclass(frozen=True)
 class Upkeep:
-    """Maintains tables. Files needed by readers of the last `keep_hours` are kept."""
+    """Maintains tables. Files needed by readers of the last `keep_hours` are kept, and all files of the last day."""
 
     session: SparkSession
     keep_hours: int
@@ -45,7 +47,7 @@ class Upkeep:
             with spark_failures(f"compacting table {table.name}"):
                 self._set_retention(session, path)
                 session.sql(f"OPTIMIZE {path}")
-                session.sql(f"VACUUM {path} RETAIN {self.keep_hours} HOURS")
+                session.sql(f"VACUUM {path} RETAIN {max(self.keep_hours, _BATCH_HOURS)} HOURS")
 
     def _own_session(self, target_bytes: int) -> SparkSession:
         """Return a Spark session with separate settings, invisible to the streams."""
