@@ -43,6 +43,27 @@ from penstock.errors import ConfigError
         "-XX:+UseSerialGC -Dmy.password=hunter2 -Dmy.size=3",
         '-Dmy.token="hunter2 x"',
         "https://registry/?access_token=hunter2",
+        "jdbc:sqlserver://h:1433;databaseName=d;user=u;password=hunter2",
+        "jdbc:sqlserver://h;user=u;password={a hunter2};encrypt=true",
+        "jdbc:sqlserver://h;user=u;password=a;hunter2",
+        "AccountEndpoint=https://x/;AccountKey=hunter2",
+        "Endpoint=sb://x/;SharedAccessKeyName=n;SharedAccessKey=hunter2",
+        "postgresql://h/db?application_name=x;password=hunter2",
+        "http://h/?a=x;y&password=a;hunter2",
+        '"-Djavax.net.ssl.keyStorePassword=hunter2"',
+        '"-Dmy.password=a hunter2" -Dmy.size=3',
+        "-Dmy.options='size=3 password=hunter2'",
+        "(password=hunter2)",
+        "{user=u, password=hunter2}",
+        "http://h/x#password=hunter2",
+        "conf=password=hunter2",
+        "-Dmy.password='a b'hunter2",
+        "jdbc:sqlserver://h;password={a }} hunter2}",
+        '"password"="a hunter2"',
+        "http://h/?access[token]=hunter2",
+        "-Dpass=hunter2",
+        "-Dpgpass=hunter2",
+        "-Dmy.pass=hunter2",
     ],
 )
 def test_the_secret_of_an_address_is_hidden(text: str) -> None:
@@ -54,6 +75,9 @@ def test_the_secret_of_an_address_is_hidden(text: str) -> None:
     [
         ("postgresql://me:pw@db:5432/x?sslmode=require", "postgresql://me:********@db:5432/x?sslmode=require"),
         ("http://a:8081,http://me:pw@b:8081/x", "http://a:8081,http://me:********@b:8081/x"),
+        ("http://h/?token=a;b&size=3", "http://h/?token=********&size=3"),
+        ('"-Dmy.password=a b" -Dmy.size=3', '"-Dmy.password=******** -Dmy.size=3'),
+        ("Endpoint=sb://x/;SharedAccessKeyName=n", "Endpoint=sb://x/;SharedAccessKeyName=n"),
         ("host=db password='a b' user=me", "host=db password=******** user=me"),
     ],
 )
@@ -69,6 +93,8 @@ def test_the_rest_of_an_address_is_shown(text: str, shown: str) -> None:
         "host=db user=me dbname=x",
         "s3a://bucket/path",
         "SELECT a = b FROM t",
+        "host=db passfile=/home/a/.penstock/pgpass user=me",
+        "-Dpgpassfile=/home/a/pgpass -Dcompass=north",
     ],
 )
 def test_what_has_no_secret_is_shown_whole(text: str) -> None:

@@ -15,15 +15,26 @@ from penstock.config.yaml_file import KeyPath
 HIDDEN = "********"
 
 _SECRET_KEY = re.compile(
-    r"passw(or)?d|passphrase|pwd|secret|token|jaas|credential|private|authorization|\.key\.pem|ssl\.key|account\.key"
-    r"|encryption[._-]?key|api[._-]?key|oauthbearer\.config|user\.info",
+    r"passw(or)?d|passphrase|pwd|secret|token|jaas|credential|private|authorization|\.key\.pem|ssl\.key|account[._-]?key"
+    r"|encryption[._-]?key|api[._-]?key|shared_?access_?(key(?!_?name)|signature)|oauthbearer\.config|user\.info"
+    r"|(^(-D)?|[._-])(pg)?pass$",
     re.IGNORECASE,
 )
 # A user or password that should have been percent-encoded may contain "@", a password also "/": the password ends at
 # the last "@" of its URL.
 _URL_PASSWORD = re.compile(r"(?<=://)([^/:\s]*):(?:(?!,[a-z][a-z0-9+.-]*://)\S)*@", re.IGNORECASE)
-_URL_PARAMETER = re.compile(r"(?<=[?&;])([^=&;\s]+)=[^&\s]*")
-_WORD = re.compile(r"(?<![^\s,])([\w.%-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|(?:\\.|\S)*)", re.DOTALL)
+_NAME = re.compile(r"(?<![\w.%-])([\w.%-]+)([\]\"')]*)\s*=\s*")
+_WORD = r"(?:\\.|\S)*"
+_OF_A_WORD = re.compile(
+    rf"(?:'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|\{{(?:[^}}]|\}}\}})*\}}?)?{_WORD}",
+    re.DOTALL,
+)
+_VALUES_AFTER = {
+    **dict.fromkeys("?&", re.compile(r"[^&\s]*")),
+    "'": re.compile(rf"(?:[^'\\]|\\.)*{_WORD}", re.DOTALL),
+    '"': re.compile(rf"(?:[^\"\\]|\\.)*{_WORD}", re.DOTALL),
+}
+"""Secret values, by the character before their names: parameters of URLs end at `&`, quoted words at the quote."""
 
 
 def is_secret(key: str) -> bool:
@@ -39,12 +50,18 @@ def hide(key: str, value: object) -> str:
 def without_secrets(text: str) -> str:
     """Return the text without URL passwords and without the values of words such as `password=...`, quoted or not."""
     text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", text)
-    text = _URL_PARAMETER.sub(lambda found: _hidden_if_secret(found, f"{found[1]}={HIDDEN}"), text)
-    return _WORD.sub(lambda found: _hidden_if_secret(found, f"{found[1]}{found[2]}{HIDDEN}"), text)
+    shown, end = "", 0
+    for name in _NAME.finditer(text):
+        if name.start() >= end and is_secret(unquote(name[1])):
+            shown += text[end : name.end()] + HIDDEN
+            end = _end_of_value(text, name)
+    return shown + text[end:]
 
 
-def _hidden_if_secret(found: re.Match[str], hidden: str) -> str:
-    return hidden if is_secret(unquote(found[1])) else found[0]
+def _end_of_value(text: str, name: re.Match[str]) -> int:
+    before = "" if name[2] else text[name.start() - 1 : name.start()]
+    value = _VALUES_AFTER.get(before, _OF_A_WORD).match(text, name.end())
+    return value.end() if value else len(text)
 
 
 class PassThrough(Mapping[str, Any]):

@@ -69,7 +69,16 @@ def test_the_files_of_a_launch_are_private_and_removed(tmp_path: Path, monkeypat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("option", ["-Dmy.password='a b'", "-Durl=jdbc:x://h/?password=hunter2"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "-Dmy.password='a b'",
+        "-Durl=jdbc:x://h/?password=hunter2",
+        "-Durl=jdbc:sqlserver://h;user=u;password=hunter2",
+        "-Dpass=hunter2",
+        "-Dpgpass=hunter2",
+    ],
+)
 def test_a_secret_among_the_java_options_of_executors_is_refused_on_a_cluster(option: str) -> None:
     conf = {"spark.executor.extraJavaOptions": f"-XX:+UseSerialGC {option}"}
     with pytest.raises(UsageError, match=r"every user of a worker's machine could read -D") as refused:
