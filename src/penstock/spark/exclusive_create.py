@@ -15,10 +15,17 @@ from penstock.errors import QueryInterrupted, UnsafeStore
 from penstock.spark.files import Files
 
 _CONTENDERS: Final = 6
+_UNSUPPORTED: Final = (
+    "AWSUnsupportedFeatureException",
+    "UnsupportedOperationException",
+    "Status Code: 501",
+    "NotImplemented",
+)
+"""Texts of errors from stores, and file systems of Hadoop, that refuse the condition itself."""
 
 
 def require_exclusive_create(files: Files, directory: str) -> None:
-    """Raise UnsafeStore if a file can be created twice, by successive or by concurrent writers."""
+    """Raise UnsafeStore if a file can be created twice, or if the store refuses to create a file conditionally."""
     probe = f"{directory}/probe-{uuid.uuid4().hex}"
     path = f"{probe}/entry"
     try:
@@ -27,6 +34,10 @@ def require_exclusive_create(files: Files, directory: str) -> None:
         files.remove(path)
         if _race(files, path) > 1:
             raise _unsafe(directory, "lets several writers create the same file")
+    except QueryInterrupted as failure:
+        if any(text in failure.message for text in _UNSUPPORTED):
+            raise _unsafe(directory, "cannot create a file only if none exists") from failure
+        raise
     finally:
         files.remove(probe)
 

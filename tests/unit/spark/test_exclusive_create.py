@@ -88,10 +88,23 @@ class CarelessStore(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
-@pytest.fixture
-def careless_store(spark: SparkSession) -> Iterator[str]:
-    """The address of a bucket in such a store."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), CarelessStore)
+class UnableStore(CarelessStore):
+    """Answers 501 to every header that it does not implement, as some stores do."""
+
+    def do_PUT(self) -> None:
+        if "If-None-Match" not in self.headers:
+            super().do_PUT()
+            return
+        self.rfile.read(int(self.headers["Content-Length"]))
+        code = b"<Error><Code>NotImplemented</Code><Message>A header is not implemented</Message></Error>"
+        self._answer(501, code)
+
+
+@pytest.fixture(params=[(CarelessStore, "replaces"), (UnableStore, "cannot create a file only if")])
+def poor_store(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[tuple[str, str]]:
+    """The address of a bucket in such a store, and the reason to refuse the store."""
+    kind, why = request.param
+    server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     conf, location = spark._jsc.hadoopConfiguration(), "s3a://careless/tables"
@@ -99,7 +112,7 @@ def careless_store(spark: SparkSession) -> Iterator[str]:
     given = s3a_settings({"endpoint": endpoint, "access.key": "a", "secret.key": "b", "impl.disable.cache": "true"})
     for name, value in given.items():
         conf.set(name, str(value))
-    yield location
+    yield location, why
     for name in given:
         conf.unset(name)
     server.shutdown()
@@ -108,8 +121,11 @@ def careless_store(spark: SparkSession) -> Iterator[str]:
 
 
 @pytest.mark.timeout(120)
-def test_a_table_in_a_store_that_ignores_if_none_match_is_not_written(spark: SparkSession, careless_store: str) -> None:
-    assert urlsplit(careless_store).scheme == "s3a"
-    sink = ParquetSink(spark, LakeTable(careless_store, "orders"), "shop.lake")
-    with pytest.raises(UnsafeStore, match="replaces"):
+def test_a_table_in_a_store_without_if_none_match_is_not_written(
+    spark: SparkSession, poor_store: tuple[str, str]
+) -> None:
+    location, why = poor_store
+    assert urlsplit(location).scheme == "s3a"
+    sink = ParquetSink(spark, LakeTable(location, "orders"), "shop.lake")
+    with pytest.raises(UnsafeStore, match=why):
         sink.landed()
