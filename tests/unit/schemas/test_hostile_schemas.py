@@ -137,3 +137,27 @@ def test_a_schema_that_stands_for_millions_of_columns_is_no_table() -> None:
 
     within(SECONDS, require)
     require_columns(RecordType("Small", (), [Field("x", Primitive("int"))]))
+
+
+def test_a_number_of_thousands_of_digits_is_a_syntax_error() -> None:
+    text = '{"type":"fixed","name":"F","size":' + "1" * 5000 + "}"
+    assert "too many digits" in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"name": "R", "namespace": "\ud800"},
+        {"name": "R", "namespace": "a.\udfff.b"},
+        {"name": "\ud800.R"},
+        {"name": "a.R\ud800"},
+    ],
+)
+@pytest.mark.parametrize("kind", [{"type": "record", "fields": []}, {"type": "record"}, {"type": "fixed", "size": 1}])
+def test_a_name_that_no_text_can_store_is_a_syntax_error(names: dict[str, str], kind: dict[str, Any]) -> None:
+    assert refusal(json.dumps({**kind, **names})).encode()
+
+
+def test_namespaces_that_other_libraries_accept_stay_accepted() -> None:
+    text = json.dumps({"type": "record", "name": "R", "namespace": "my-company.1.é", "fields": []})
+    assert Schema.from_text(text).fingerprint

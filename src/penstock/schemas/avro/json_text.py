@@ -15,6 +15,8 @@ def load_json(text: str, source: str = "") -> object:
         node: object = json.loads(text)
     except json.JSONDecodeError as error:
         raise _syntax_error(text, source, error) from error
+    except ValueError as error:
+        raise SchemaSyntaxError(f"{source or 'the schema'} contains a number with too many digits") from error
     except RecursionError as error:
         raise SchemaSyntaxError(f"{source or 'the schema'} is nested too deeply") from error
     return node

@@ -34,6 +34,7 @@ _MAX_DEPTH = 100
 _MAX_FIXED = (1 << 31) - 1
 _MAX_PROBLEMS = 100
 _WRONG = Primitive("null")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 Node = Any
 
@@ -237,6 +238,10 @@ class _Parser:
         full = _full_name(name, namespace if isinstance(namespace, str) else "")
         if not _NAME.fullmatch(full.rpartition(".")[2]) or full in PRIMITIVES:
             self._wrong(scope.at("name"), f"{full!r} is not a name for a type", _name_hint(full))
+        elif _SURROGATE.search(full):
+            # Other characters that Avro forbids in namespaces are accepted, as by Avro's Java library.
+            self._wrong(scope.at("namespace"), f"{full!r} contains half of a character, which no text can store")
+        full = _SURROGATE.sub("?", full)
         return full, scope._replace(namespace=full.rpartition(".")[0])
 
     def _define(self, named: NamedType, scope: _Scope) -> NamedType:
