@@ -193,6 +193,22 @@ def test_a_letter_goes_back_to_a_topic_that_takes_it_and_holds_up_no_other(
     assert [record.value for record in held(settings, topic)] == [b"1", b"2", large]
 
 
+def test_letters_whose_batch_is_too_large_for_their_topic_are_sent_one_by_one(
+    refuse: Refuse, settings: Settings, box: str, run_command: RunCommand, tmp_path: Path
+) -> None:
+    topic = box.removesuffix(".dead")
+    small = [base64.b64encode(os.urandom(600)) for _ in range(10)]
+    compressible = b"x" * 5_000
+    refuse(*small, compressible)
+    with Admin(settings) as admin:
+        alter_topic_settings(admin, topic, {"max.message.bytes": "2000"})
+    file, letters = tmp_path / "letters.jsonl", run_command("deadletters", "show", "--letters", box, "--json").lines
+    file.write_text("".join(f"{line}\n" for line in [*letters, *letters]))
+    found = run_command("deadletters", "replay", "--file", file, "--yes")
+    assert (found.code, found.lines[-1]) == (0, "replayed 11 letters"), found.err
+    assert sorted(record.value or b"" for record in held(settings, topic)) == sorted([*small, compressible])
+
+
 def test_letters_go_to_another_topic_that_has_to_be_there(
     refuse: Refuse, settings: Settings, box: str, topic: str, run_command: RunCommand
 ) -> None:

@@ -114,17 +114,32 @@ def replay(settings: Settings, order: Order, on_progress: Callable[[int], None])
     with closing(_Sender(settings)) as sender:
         wanted = (letter for letter in order.letters() if _count(tally, letter, order, sender.marks))
         for letters in _some_at_a_time(small(wanted)):
-            sender.send(letters, order)
+            _send_together(sender, letters, order, tally)
             on_progress(len(letters))
         for letter in order.letters() if large else ():
             if letter.place in large:
-                _send_large(sender, letter, order, tally)
+                # A file may contain the letter twice.
+                large.discard(letter.place)
+                _send_alone(sender, letter, order, tally)
                 on_progress(1)
     return tally
 
 
-def _send_large(sender: _Sender, letter: DeadLetter, order: Order, tally: Tally) -> None:
-    """Send a letter above the size limit of its topic: compression may make the record small enough."""
+def _send_together(sender: _Sender, letters: list[DeadLetter], order: Order, tally: Tally) -> None:
+    """Send letters in one transaction, or each alone if their topic has a limit below the size of a batch."""
+    try:
+        sender.send(letters, order)
+    except RecordTooLarge:
+        sender.reopen()
+        for letter in letters:
+            _send_alone(sender, letter, order, tally)
+
+
+def _send_alone(sender: _Sender, letter: DeadLetter, order: Order, tally: Tally) -> None:
+    """Send a letter in its own transaction, or count it if it is above the size limit of its topic.
+
+    Compression may make a larger record small enough.
+    """
     if sender.marks.of(letter) is not None and not order.again:
         tally.sent[order.target(letter)] -= 1
         tally.before += 1
@@ -193,11 +208,11 @@ def _count(tally: Tally, letter: DeadLetter, order: Order, marks: Marks) -> bool
     if not order.allows(letter):
         tally.refused[order.target(letter)] += 1
         return False
-    if marks.of(letter) is not None and not order.again:
-        tally.before += 1
-        return False
     if letter.record in tally.records:
         tally.same += 1
+        return False
+    if marks.of(letter) is not None and not order.again:
+        tally.before += 1
         return False
     tally.records.add(letter.record)
     tally.sent[order.target(letter)] += 1
