@@ -117,7 +117,9 @@ def ambiguous(draw: st.DrawFn) -> Schema:
         name = names[len(defined)]
         defined.append(name)
         field_names = ["a", "b"][: draw(st.integers(1, 2))]
-        return {"type": "record", "name": name, "fields": [{"name": field, "type": union()} for field in field_names]}
+        default = draw(st.sampled_from([{}, {"default": None}]))
+        fields = [{"name": field, "type": union(), **default} for field in field_names]
+        return {"type": "record", "name": name, "fields": fields}
 
     def union() -> Any:
         found: dict[str, Any] = {"null": "null"}
@@ -136,7 +138,8 @@ def test_values_that_could_belong_to_many_branches_take_moments(data: st.DataObj
     schema = data.draw(ambiguous())
     assert isinstance(schema.type, RecordType)
     shape = EventShape(schema.type)
-    leaf = data.draw(st.sampled_from(["null", "1.5", '"x"', "{}", "[]", '{"c":1}', "true"]))
+    many = [array_text([item] * 2_000) for item in ("{}", '{"a":1}', '{"b":"x"}')]
+    leaf = data.draw(st.sampled_from(["null", "1.5", '"x"', "{}", "[]", '{"c":1}', "true", *many]))
     text = leaf
     for _ in range(data.draw(st.integers(1, 150))):
         text = data.draw(st.sampled_from(['{"a":%s}', '{"b":%s}', '{"a":%s,"b":null}', "[%s]"])) % text

@@ -27,7 +27,10 @@ from penstock.errors import BufferFull, RecordInvalid
 from penstock.kafka.acknowledged import AcknowledgedProducer
 
 _SURELY_QUICK = 64 * 1024
-"""Largest body that is decoded on the event loop. Checking each of its events takes a fraction of a second at most."""
+"""Largest body that is decoded on the event loop if its events have plain fields only."""
+
+_SURELY_QUICK_IF_RICH = 4 * 1024
+"""Largest body that is decoded on the event loop if values are compared with arrays, records or several branches."""
 
 _PARSERS = 2
 
@@ -110,7 +113,7 @@ class Intake:
     async def _parsed(self, body: bytes, content_type: bytes, shape: EventShape) -> Parsed:
         """Decode a body. Large bodies are decoded in a thread, because checking their events may take seconds."""
         most = self._settings.max_events
-        if len(body) <= _SURELY_QUICK:
+        if len(body) <= (_SURELY_QUICK if shape.is_plain else _SURELY_QUICK_IF_RICH):
             return parse_body(body, content_type, shape, most)
         return await self._loop.run_in_executor(self._closely, parse_body, body, content_type, shape, most)
 

@@ -67,6 +67,11 @@ class EventShape:
         self._untyped = decoder(self._make_struct(lambda _type: RICH))
         self.encode: Callable[[Event], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether msgspec checks every field, so that decoding takes no longer than parsing."""
+        return not self._rich
+
     def decode(self, text: bytes) -> Event:
         """Decode one event from JSON. RecordInvalid names the field and the value that do not fit."""
         try:

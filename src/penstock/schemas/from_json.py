@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -78,25 +79,26 @@ class _Reading:
         self._known: dict[tuple[int, Type], object] = {}
 
     def read(self, value: Json, avro_type: Type) -> object:
+        self.checked.step()
         if isinstance(avro_type, Primitive | FixedType):
             return _read_leaf(value, avro_type)
         if not isinstance(value, dict | list):
             return self._read_union(value, avro_type) if isinstance(avro_type, UnionType) else _plain(value)
         pair = (id(value), avro_type)
         if pair not in self._known:
-            self.checked.step()
             self._known[pair] = self._read(value, avro_type)
         return self._known[pair]
 
     def _read(self, value: Json, avro_type: Type) -> object:
         match avro_type:
-            case RecordType(fields=fields) if isinstance(value, dict):
-                types = {field.name: field.type for field in fields}
-                return {name: self.read(item, types[name]) if name in types else item for name, item in value.items()}
+            case RecordType(types=types) if isinstance(value, dict):
+                read = [self.read(item, types[name]) if name in types else item for name, item in value.items()]
+                return _entries(value, read)
             case ArrayType(items=items) if isinstance(value, list):
-                return [self.read(item, items) for item in value]
+                read = [self.read(item, items) for item in value]
+                return value if _are_same(value, read) else read
             case MapType(values=values) if isinstance(value, dict):
-                return {name: self.read(item, values) for name, item in value.items()}
+                return _entries(value, [self.read(item, values) for item in value.values()])
             case UnionType():
                 return self._read_union(value, avro_type)
             case _:
@@ -108,16 +110,27 @@ class _Reading:
         if self.checked.fits(plain, union):
             return plain
         for branch in union.branches:
+            if isinstance(branch, RecordType) and not self.checked.may_be(value, branch):
+                continue
             attempt = self.read(value, branch)
             if attempt is not plain and self.checked.fits(attempt, union):
                 return attempt
-        for branch in union.branches:
+        for branch in union.branches if isinstance(value, dict) and len(value) == 1 else ():
             name = type_name(branch)
-            if isinstance(value, dict) and value.keys() == {name}:
+            if name in value:
                 inner = self.read(value[name], branch)
                 if self.checked.fits(inner, branch):
                     return name, inner
         return plain
+
+
+def _entries(value: dict[str, Json], read: list[object]) -> dict[str, object]:
+    """Return a dict with its values as read. It is the dict itself if none changed, and need not be checked again."""
+    return value if _are_same(value.values(), read) else dict(zip(value, read, strict=True))
+
+
+def _are_same(values: Iterable[object], read: list[object]) -> bool:
+    return all(map(operator.is_, values, read))
 
 
 def _read_leaf(value: Json, avro_type: Primitive | FixedType) -> object:

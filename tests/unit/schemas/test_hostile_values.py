@@ -111,6 +111,37 @@ def test_wide_values_are_checked_in_linear_time() -> None:
     assert "x" in within(SECONDS, decode_event, many, f'[{items},"no"]')[:1]
 
 
+def records(count: int, width: int) -> list[Any]:
+    """Branches of a union whose fields are all the same, and may all be left out but one."""
+    fields: list[Any] = [{"name": f"f{number}", "type": ["null", "string"], "default": None} for number in range(width)]
+    names = [f"R{number}" for number in range(count)]
+    return [
+        "null",
+        *({"type": "record", "name": name, "fields": [*fields, {"name": "z", "type": "int"}]} for name in names),
+    ]
+
+
+@pytest.mark.parametrize("item", ["{}", '{"z":"a"}', '{"f0":1}', '{"f0":"a"}', '{"f0":null,"z":null}'])
+def test_many_items_that_fit_none_of_many_records_are_refused_at_once(item: str) -> None:
+    items = {"type": "array", "items": records(20, 20)}
+    for size in (9_000, 64_000):
+        assert within(3, decode_event, items, f"[{','.join([item] * (size // len(item)))}]") != "taken"
+
+
+def test_items_of_a_hundred_records_with_fields_of_their_own_are_taken() -> None:
+    moment = {"type": "long", "logicalType": "timestamp-millis"}
+    branches = [
+        {
+            "type": "record",
+            "name": f"R{number}",
+            "fields": [{"name": "at", "type": moment}, {"name": f"f{number}", "type": "int"}],
+        }
+        for number in range(100)
+    ]
+    items = [json.dumps({"at": "2026-07-30T12:00:00Z", f"f{number % 100}": 1}) for number in range(500)]
+    assert within(SECONDS, decode_event, {"type": "array", "items": branches}, f"[{','.join(items)}]") == "taken"
+
+
 def test_a_value_too_long_to_show_is_refused_at_once() -> None:
     long = "x" * 3_000_000
     assert len(within(SECONDS, decode_event, "int", json.dumps(long))) < 200

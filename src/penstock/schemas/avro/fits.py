@@ -18,6 +18,9 @@ MAX_DEPTH = 200
 
 _FREE_STEPS = 5_000
 _STEPS_PER_VALUE = 100
+_MANY_STEPS = 150_000
+_MANY_STEPS_PER_VALUE = 5
+_MAX_STEPS = 4_000_000
 _PAIR = 2
 
 Value = Any
@@ -48,17 +51,21 @@ class Fits:
     """
 
     def __init__(self, size: int) -> None:
-        self._steps = _FREE_STEPS + _STEPS_PER_VALUE * size
+        few, many = _FREE_STEPS + _STEPS_PER_VALUE * size, _MANY_STEPS + _MANY_STEPS_PER_VALUE * size
+        self._steps = min(few, many, _MAX_STEPS)
         self._known: dict[tuple[int, Type], bool] = {}
         self._branches: dict[tuple[int, Type], int | None] = {}
 
     def fits(self, value: Value, avro_type: Type) -> bool:
         """Return whether the value fits the type."""
         if not isinstance(avro_type, ArrayType | MapType | RecordType | UnionType):
+            self.step()
             return scalar_misfit(value, avro_type) is None
         if isinstance(avro_type, UnionType):
             return self._fits_union(value, avro_type)
         if not isinstance(value, Mapping | list | tuple):
+            return False
+        if isinstance(avro_type, RecordType) and not self.may_be(value, avro_type):
             return False
         pair = (id(value), avro_type)
         known = self._known.get(pair)
@@ -84,8 +91,16 @@ class Fits:
         """Return the indexes of all branches that the value fits."""
         return [index for index, branch in enumerate(union.branches) if self.fits(value, branch)]
 
+    def may_be(self, value: Value, record: RecordType) -> bool:
+        """Whether a value is a dict with the fields of the record, whose values may or may not fit."""
+        self.step()
+        if not isinstance(value, Mapping):
+            return False
+        names = value.keys()
+        return record.required <= names <= record.types.keys()
+
     def step(self) -> None:
-        """Count one step of work."""
+        """Count one step of work, the comparison of a value with a type."""
         self._steps -= 1
         if self._steps < 0:
             raise RecordInvalid(
@@ -102,18 +117,7 @@ class Fits:
                     string_misfit(key) is None and self.fits(item, values) for key, item in value.items()
                 )
             case RecordType():
-                return isinstance(value, Mapping) and self._fits_record(value, avro_type)
-
-    def _fits_record(self, value: Mapping[Any, Value], record: RecordType) -> bool:
-        present = 0
-        for field in record.fields:
-            if field.name in value:
-                present += 1
-                if not self.fits(value[field.name], field.type):
-                    return False
-            elif not field.has_default:
-                return False
-        return present == len(value)
+                return all(self.fits(item, avro_type.types[name]) for name, item in value.items())
 
     def _fits_union(self, value: Value, union: UnionType) -> bool:
         if isinstance(value, tuple):

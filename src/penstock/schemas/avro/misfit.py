@@ -145,6 +145,6 @@ def _inside(path: str, name: str) -> str:
 def _likely_branch(value: Value, union: UnionType) -> Type | None:
     if isinstance(value, Mapping):
         records = [branch for branch in union.branches if isinstance(branch, RecordType)]
-        return max(records, key=lambda record: sum(field.name in value for field in record.fields), default=None)
+        return max(records, key=lambda record: len(record.types.keys() & value.keys()), default=None)
     kind = ArrayType if isinstance(value, list) else ()
     return next((branch for branch in union.branches if isinstance(branch, kind)), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Final
 
 from penstock.schemas.avro.logical import Logical
@@ -98,6 +99,16 @@ class RecordType:
     name: str
     aliases: tuple[str, ...] = ()
     fields: list[Field] = field(default_factory=list, repr=False)
+
+    @cached_property
+    def types(self) -> dict[str, Type]:
+        """Types of the fields by name, once the record is complete."""
+        return {item.name: item.type for item in self.fields}
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """Names of the fields without default, once the record is complete."""
+        return frozenset(item.name for item in self.fields if not item.has_default)
 
 
 NamedType = RecordType | EnumType | FixedType
