@@ -35,6 +35,9 @@ from tests.bounded import within
         "fe80::1%eth0",
         "ff02::1",
         "fd00:ec2::254",
+        "fd00:ec2::23",
+        "fd00:42::42",
+        "fd20:ce::254%eth0",
         "fd20:ce::254",
     ],
 )
@@ -44,7 +47,17 @@ def test_an_address_of_secrets_is_refused_in_every_form(address: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["127.0.0.1", "10.0.0.1", "93.184.216.34", "::1", "fd12::1", "2606:2800::1", "64:ff9b::5db8:d822", "a.example"],
+    [
+        "127.0.0.1",
+        "10.0.0.1",
+        "93.184.216.34",
+        "::1",
+        "fd12::1",
+        "fd00::1",
+        "2606:2800::1",
+        "64:ff9b::5db8:d822",
+        "a.example",
+    ],
 )
 def test_other_addresses_are_taken(address: str) -> None:
     assert address_problem(address) is None

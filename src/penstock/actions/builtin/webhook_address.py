@@ -11,10 +11,13 @@ _IPV4_BITS = 32
 _SECRETS_OF_MACHINES = frozenset(
     map(
         ipaddress.ip_address,
-        ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
+        ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:42::42", "fd20:ce::254"),
     )
 )
-"""Metadata services outside the link-local range: Alibaba's, Azure's, Oracle's, and by IPv6 AWS's and Google's."""
+"""Metadata services outside the link-local range: Alibaba's, Azure's, Oracle's, and by IPv6 Scaleway's and Google's."""
+
+_SECRETS_OF_AWS = ipaddress.IPv6Network("fd00:ec2::/32")
+"""AWS's services for its machines by IPv6: metadata, credentials of pods, and others."""
 
 _IPV4_AT_END = tuple(map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")))
 _LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
@@ -26,7 +29,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 def address_problem(text: str) -> str | None:
     """Return why a webhook must not connect to this IP address; None if allowed, or if the text is no IP address."""
     try:
-        address = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
     forbidden = any(map(_is_forbidden, (address, *_embedded(address))))
@@ -35,7 +38,7 @@ def address_problem(text: str) -> str | None:
 
 def _is_forbidden(address: Address) -> bool:
     is_nobody = address.is_link_local or address.is_multicast or address.is_unspecified
-    return is_nobody or address in _SECRETS_OF_MACHINES
+    return is_nobody or address in _SECRETS_OF_MACHINES or address in _SECRETS_OF_AWS
 
 
 def _embedded(address: Address) -> Iterator[Address]:
