@@ -25,7 +25,7 @@ ENV = {
     "ELSEWHERE": "evil:9093",
     "REGISTRY": "http://registry:8081",
     "KAFKA_PASSWORD": "s4",
-    "GROUP": "g2",
+    "CA": "/ca.pem",
     "DATABASE": "postgresql://me:s5@db/x",
     "CODE": "hunter2",
 }
@@ -59,14 +59,19 @@ def test_a_property_that_is_not_known_to_be_harmless_is_refused(name: str) -> No
         ({"bootstrap.servers": "evil:9093", "sasl.password": "$KAFKA_PASSWORD"}, "brokers of the settings only"),
         ({"bootstrap.servers": "$ELSEWHERE", "sasl.password": "${KAFKA_PASSWORD}"}, "brokers of the settings only"),
         ({"bootstrap.servers": "evil:9093", "sasl.username": "$CODE"}, "brokers of the settings only"),
-        ({"bootstrap.servers": "kafka-1:9093,evil:9093", "client.id": "$GROUP"}, "brokers of the settings only"),
-        ({"bootstrap.servers": "evil:9093", "consumer.client.id": "$CODE"}, "brokers of the settings only"),
+        ({"bootstrap.servers": "kafka-1:9093,evil:9093", "ssl.ca.location": "$CA"}, "brokers of the settings only"),
+        ({"bootstrap.servers": "evil:9093", "consumer.ssl.ca.location": "$CODE"}, "brokers of the settings only"),
+        ({"client.id": "$CODE"}, "for addresses, files and credentials only"),
+        ({"consumer.client.id": "$CODE"}, "for addresses, files and credentials only"),
+        ({"group.id": "$CODE"}, "for addresses, files and credentials only"),
+        ({"client.rack": "${CODE}"}, "for addresses, files and credentials only"),
+        ({"kafka.topics": "$CODE"}, "for addresses, files and credentials only"),
         ({"consumer.bootstrap.servers": "evil:9093", "sasl.password": "$KAFKA_PASSWORD"}, "of the settings only"),
         ({"bootstrap.servers": "$CODE"}, "CODE is not a list of brokers"),
         ({"bootstrap.servers": "$KAFKA_PASSWORD"}, "KAFKA_PASSWORD is a secret"),
         ({"schemaRegistryUrl": "$CODE"}, "CODE is not a list of http or https URLs"),
         ({"schemaRegistryUrl": "$DATABASE"}, "DATABASE is a secret"),
-        ({"client.id": "$KAFKA_PASSWORD"}, "KAFKA_PASSWORD is a secret"),
+        ({"ssl.ca.location": "$KAFKA_PASSWORD"}, "KAFKA_PASSWORD is a secret"),
         ({"bootstrap.servers": "evil:9093", "ssl.key.location": "/k.pem"}, "this machine's keys"),
     ],
 )
@@ -75,12 +80,16 @@ def test_a_job_sends_no_secret_of_the_environment_elsewhere(given: dict[str, str
 
 
 def test_values_of_the_environment_reach_the_cluster_of_the_settings() -> None:
-    given = {"bootstrap.servers": "$KAFKA", "sasl.password": "$KAFKA_PASSWORD", "client.id": "$GROUP"}
+    given = {"bootstrap.servers": "$KAFKA", "sasl.password": "$KAFKA_PASSWORD", "ssl.ca.location": "$CA"}
     assert dict(spec(**given, schemaRegistryUrl="$REGISTRY").kafka) == {
         "bootstrap.servers": "kafka-2:9093",
         "sasl.password": "s4",
-        "client.id": "g2",
+        "ssl.ca.location": "/ca.pem",
     }
+
+
+def test_a_property_that_is_not_used_may_be_a_variable() -> None:
+    assert not spec(**{"zookeeper.connect": "$CODE"}).kafka
 
 
 @pytest.mark.parametrize("given", [{}, {"bootstrap.servers": "KAFKA-2:9093"}])

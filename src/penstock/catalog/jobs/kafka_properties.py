@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from penstock.config.secrets import hide, is_secret
 
 BOOTSTRAP: Final = "bootstrap.servers"
+REGISTRY: Final = "schemaRegistryUrl"
 
 IGNORED: Final = frozenset(
     {
@@ -37,6 +38,7 @@ SECURITY: Final = frozenset(
 _CREDENTIALS = frozenset({"sasl.username", "sasl.password", "ssl.key.pem", "ssl.key.password"}) | {
     *(f"ssl.{store}.password" for store in ("keystore", "truststore")),
 }
+_ADDRESSES = frozenset({BOOTSTRAP, REGISTRY})
 _OF_THIS_MACHINE = frozenset({"ssl.key.location", "ssl.certificate.location", "ssl.keystore.location"})
 """Properties for private keys and certificates of this machine."""
 
@@ -78,12 +80,14 @@ def objection(key: str, variable: str, value: str, *, own_cluster: bool) -> str 
     """Return why a property must not use this environment variable, or None if allowed."""
     if key in _CREDENTIALS:
         return None if own_cluster else "secrets of the environment go to the brokers of the settings only"
+    if key not in _ADDRESSES and not key.endswith(".location"):
+        return "values of the environment are for addresses, files and credentials only"
     if is_secret(variable) or hide(variable, value) != value:
         return f"{variable} is a secret, and {key} is not"
     if key == BOOTSTRAP:
         is_address = all(_BROKER.fullmatch(broker.strip()) for broker in value.split(","))
         return None if is_address else f"{variable} is not a list of brokers, HOST:PORT"
-    if key == "schemaRegistryUrl":
+    if key == REGISTRY:
         is_address = all(_origin(url)[0] in {"http", "https"} for url in value.split(","))
         return None if is_address else f"{variable} is not a list of http or https URLs"
     return None if own_cluster else "values of the environment go to the brokers of the settings only"

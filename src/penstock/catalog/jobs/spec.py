@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
-from penstock.catalog.jobs.kafka_properties import ALLOWED, BOOTSTRAP, is_own_cluster, names_own_files, objection
+from penstock.catalog.jobs.kafka_properties import (
+    ALLOWED,
+    BOOTSTRAP,
+    REGISTRY,
+    is_own_cluster,
+    names_own_files,
+    objection,
+)
 from penstock.catalog.jobs.second_form import first_names
 from penstock.catalog.processors import own_table
 from penstock.catalog.staging.tables import TableName
@@ -19,7 +26,6 @@ IdType = Literal["any", "int", "long", "uuid"]
 Start = Literal["earliest", "latest"]
 
 GROUP: Final = "group.id"
-REGISTRY: Final = "schemaRegistryUrl"
 TOPICS: Final = "kafka.topics"
 PROCESSORS: Final = "kafka.processors"
 TABLES: Final = "kafka.db.tables"
@@ -128,7 +134,9 @@ class _Filling:
         for key, variable in self._variables(properties):
             if variable not in self.env:
                 self._refuse(key, f"the environment has no {variable}", f"set {variable}")
-            elif why := objection(key.removeprefix(_CONSUMER), variable, self.env[variable], own_cluster=is_own):
+            elif not key.startswith(tuple(_NOTES)) and (
+                why := objection(key.removeprefix(_CONSUMER), variable, self.env[variable], own_cluster=is_own)
+            ):
                 self._refuse(key, why, "write the value itself, or name the cluster in the settings")
         return values
 
