@@ -89,6 +89,27 @@ def test_an_array_of_values_without_bytes_is_limited_by_its_values() -> None:
     within(SECONDS, decode)
 
 
+@pytest.mark.parametrize("kind", ["array", "map"])
+@pytest.mark.parametrize("nulls", [30, 900])
+def test_items_of_few_bytes_are_limited_by_their_values(kind: str, nulls: int) -> None:
+    fields = [{"name": f"f{number}", "type": "null"} for number in range(nulls)]
+    item = {"type": "record", "name": "N", "fields": [*fields, {"name": "x", "type": "boolean"}]}
+    codec = AvroCodec(MemoryRegistry())
+    codec.encoder("s", Schema.from_text(json.dumps({"type": kind, "items": item, "values": item})))
+    entry = b"\0\1" if kind == "map" else b"\1"
+
+    def message(count: int) -> bytes:
+        block = b"\x80\1" + entry * 64
+        return bytes(4) + b"\1" + block * (count // 64) + b"\0"
+
+    def decode() -> None:
+        codec.decode(message(64))
+        with pytest.raises(RecordUndecodable, match="too many values"):
+            codec.decode(message(128_000))
+
+    within(SECONDS, decode)
+
+
 def test_wide_schemas_take_linear_time() -> None:
     fields = [{"name": f"f{number}", "type": "int", "default": "wrong"} for number in range(20_000)]
     enum = {"type": "enum", "name": "S", "symbols": [f"S{number}" for number in range(50_000)]}

@@ -6,7 +6,7 @@ may expand to more values than fit into memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from penstock.errors import SchemaError
@@ -14,6 +14,7 @@ from penstock.schemas.avro.model import FixedType, Primitive, RecordType, Type, 
 
 _FREE_VALUES = 1_000
 _VALUES_PER_BYTE = 10
+_FREE_VALUES_OF_ITEM = 20
 _MAX_COLUMNS = 50_000
 _WIDTHS = {"null": 0, "float": 4, "double": 8}
 
@@ -39,6 +40,12 @@ def largest_least(types: list[RecordType]) -> RecordType | None:
     """Return the first record whose values may be huge in a short message, or None."""
     size = _sizer()
     return next((record for record in types if not size(record).is_reasonable), None)
+
+
+def any_expands(types: Iterable[RecordType]) -> bool:
+    """Whether many short values of one of the types, in an array or map, may be huge once decoded."""
+    sizes = map(_sizer(), types)
+    return any(size.values > _FREE_VALUES_OF_ITEM + _VALUES_PER_BYTE * size.size for size in sizes)
 
 
 def require_columns(root: RecordType) -> None:

@@ -8,6 +8,7 @@ such messages (`needs_skim`), and finds the position and the reason after fastav
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from penstock.schemas.avro.decimals import from_bytes
 from penstock.schemas.avro.fits import MAX_DEPTH
@@ -15,6 +16,7 @@ from penstock.schemas.avro.logical import Logical, logical_misfit
 from penstock.schemas.avro.model import (
     ArrayType,
     EnumType,
+    Field,
     FixedType,
     MapType,
     Primitive,
@@ -25,10 +27,12 @@ from penstock.schemas.avro.model import (
     is_recursive,
     type_name,
 )
-from penstock.schemas.avro.sizes import least
+from penstock.schemas.avro.sizes import any_expands, least
 
 _MAX_LONG_BYTES = 10
 _MAX_EMPTY_ITEMS = 100_000
+_FREE_VALUES = 100_000
+_VALUES_PER_BYTE = 10
 
 
 class Unreadable(Exception):
@@ -40,8 +44,14 @@ class Unreadable(Exception):
 
 def needs_skim(root: Type) -> bool:
     """Whether a short message of this schema could make fastavro exhaust the memory or overflow the stack."""
-    arrays = (avro_type for avro_type in every_type(root) if isinstance(avro_type, ArrayType))
-    return is_recursive(root) or any(_reads_past_the_end(array.items) for array in arrays)
+    types = list(every_type(root))
+    arrays = (avro_type for avro_type in types if isinstance(avro_type, ArrayType))
+    is_repeated = any(isinstance(avro_type, ArrayType | MapType) for avro_type in types)
+    return (
+        is_recursive(root)
+        or any(_reads_past_the_end(array.items) for array in arrays)
+        or (is_repeated and any_expands(avro_type for avro_type in types if isinstance(avro_type, RecordType)))
+    )
 
 
 def _reads_past_the_end(root: Type) -> bool:
@@ -49,6 +59,14 @@ def _reads_past_the_end(root: Type) -> bool:
     records = (avro_type for avro_type in every_type(root) if isinstance(avro_type, RecordType))
     leaves = [root, *(field.type for record in records for field in record.fields)]
     return all(isinstance(leaf, FixedType | RecordType) or type_name(leaf) == "null" for leaf in leaves)
+
+
+@lru_cache(maxsize=1_000)
+def _written(record: RecordType) -> tuple[tuple[Field, ...], int]:
+    """Return the fields of a record that have bytes, and the number of values in the others."""
+    sizes = [least(field.type) for field in record.fields]
+    fields = tuple(field for field, size in zip(record.fields, sizes, strict=True) if size.size > 0)
+    return fields, sum(size.values for size in sizes if size.size == 0)
 
 
 def skim(data: bytes, start: int, root: Type) -> None:
@@ -69,14 +87,18 @@ class _Walk:
         self.position = position
         self._data = data
         self._empty = 0
+        self._values_left = _FREE_VALUES + _VALUES_PER_BYTE * len(data)
 
     def over(self, avro_type: Type, path: str, depth: int) -> None:
         if depth > MAX_DEPTH:
             raise Unreadable(path, self.position, f"records are nested deeper than {MAX_DEPTH} levels")
+        self._take(1, path)
         match avro_type:
             case UnionType(branches):
                 self.over(branches[self._index(len(branches), path, "branches")], path, depth + 1)
-            case RecordType(fields=fields):
+            case RecordType():
+                fields, empty = _written(avro_type)
+                self._take(empty, path)
                 for field in fields:
                     self.over(field.type, f"{path}.{field.name}" if path else field.name, depth + 1)
             case ArrayType(items) if (smallest := least(items)).size == 0:
@@ -87,6 +109,12 @@ class _Walk:
                 self._blocks(path, lambda inside: self._entry(values, inside, depth + 1))
             case _:
                 self._scalar(avro_type, path)
+
+    def _take(self, values: int, path: str) -> None:
+        """Count values. A message that decodes to very many more values than it has bytes is refused."""
+        self._values_left -= values
+        if self._values_left < 0:
+            raise Unreadable(path, self.position, f"{len(self._data)} bytes hold too many values")
 
     def _scalar(self, avro_type: Primitive | FixedType | EnumType, path: str) -> None:
         match avro_type:
