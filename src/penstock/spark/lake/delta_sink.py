@@ -1,8 +1,12 @@
 """Write rows to a Delta table, exactly once: a single commit of the log contains a batch and the resulting position.
 
 A Delta reader sees all of a batch or nothing. Every commit contains the query's name and position, so after a crash the
-table itself reports the progress. Delta accepts each number of a query once. A successor claims a number before it
-starts, so a driver that was presumed dead cannot commit afterwards, even if its Java process is still running.
+table itself reports the progress. Delta skips a number that a query has already used. A successor claims a number
+before it starts, so a driver that was presumed dead is detected at its next commit, even if its Java process is still
+running.
+
+Delta's log store for S3 has no conditional put (and the one for local disks checks before it renames): two drivers that
+commit at once may overwrite each other's commit. On S3, exactly once therefore needs one driver for each table.
 """
 
 from __future__ import annotations
@@ -56,7 +60,8 @@ class DeltaSink:
     def landed(self) -> Position | None:
         """Claim the table and return the position of the query's last commit.
 
-        Afterwards, no batch of a previous driver can land. Delta itself leaves no unfinished work after a crash.
+        Afterwards, Delta skips the batches of a previous driver, unless both commit at once on S3. Delta itself leaves
+        no unfinished work after a crash.
         """
         self._notes, self._number = self._read_notes(), 0
         if self._notes is None:
@@ -101,7 +106,7 @@ class DeltaSink:
         )
 
     def _claim(self, columns: T.StructType) -> Position | None:
-        """Commit the next number, so that no previous driver can commit any more. Return the position."""
+        """Commit the next number, so that Delta skips commits of previous drivers. Return the position."""
         nothing = self._session.createDataFrame([], columns)
         while True:
             last = self._last_commit()
