@@ -24,7 +24,7 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.cluster import BrokerId
 from penstock.kafka.errors import Right
 
-_MAX_RECORD = "max.message.bytes"
+MAX_RECORD = "max.message.bytes"
 _MAX_RECORD_BYTES = 1_048_588
 """Kafka's default limit of a topic."""
 
@@ -73,9 +73,15 @@ def topic_settings(admin: Admin, topic: str) -> list[Setting]:
 
 def record_limit(settings: Settings, topic: str) -> int:
     """Return the maximum bytes of a compressed record in a topic; Kafka's default if the settings may not be read."""
-    with Admin(settings) as admin, suppress(NotAuthorized):
+    with Admin(settings) as admin:
+        return record_limit_at(admin, topic)
+
+
+def record_limit_at(admin: Admin, topic: str) -> int:
+    """Return the same as `record_limit`, with a connection."""
+    with suppress(NotAuthorized):
         for setting in topic_settings(admin, topic):
-            if setting.name == _MAX_RECORD and setting.value is not None:
+            if setting.name == MAX_RECORD and setting.value is not None:
                 return int(setting.value)
     return _MAX_RECORD_BYTES
 

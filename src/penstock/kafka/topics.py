@@ -57,9 +57,12 @@ def ensure_topic(
     return True
 
 
-def ensure_dead_letters(settings: Settings, name: str) -> None:
-    """Create a dead-letter topic if it does not exist. Letters never expire, and may be large."""
-    ensure_topic(settings, name, config={"retention.ms": "-1", "max.message.bytes": str(MAX_LETTER_BYTES)})
+def ensure_dead_letters(settings: Settings, name: str) -> bool:
+    """Create a dead-letter topic if it does not exist. Letters never expire, and may be large.
+
+    Return True if the topic was created.
+    """
+    return ensure_topic(settings, name, config={"retention.ms": "-1", "max.message.bytes": str(MAX_LETTER_BYTES)})
 
 
 def add_partitions(admin: Admin, name: str, total: int) -> None:

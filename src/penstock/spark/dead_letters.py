@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -17,6 +18,7 @@ from penstock.events.dead_letter import (
     ORIGIN,
     PIPELINE,
 )
+from penstock.kafka.letter_room import ensure_letter_room
 from penstock.kafka.topics import MAX_LETTER_BYTES, ensure_dead_letters
 from penstock.spark.client_options import java_client_options
 from penstock.spark.decoding import PROBLEM, origin_of
@@ -35,9 +37,10 @@ class DeadLetters:
     topic: str
     pipeline: str
 
-    def prepare(self) -> None:
-        """Create the topic if it does not exist."""
-        ensure_dead_letters(self.settings, self.topic)
+    def prepare(self, sources: Collection[str]) -> None:
+        """Create the topic if it does not exist, and let it accept the largest messages of the sources."""
+        if not ensure_dead_letters(self.settings, self.topic):
+            ensure_letter_room(self.settings, self.topic, sources)
 
     def write(self, refused: DataFrame) -> None:
         """Write rejected messages; the column `problem` contains the reason."""

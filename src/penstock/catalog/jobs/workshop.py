@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,7 +41,7 @@ MOST_RECORDS = 100_000
 class NoDeadLetters(DeadLetters):
     """Dead letters that are discarded. Messages rejected on a reread were stored as dead letters the first time."""
 
-    def prepare(self) -> None:
+    def prepare(self, sources: Collection[str]) -> None:
         """Do nothing: there is no topic to create."""
 
     def write(self, refused: DataFrame) -> None:

@@ -111,7 +111,7 @@ class Query:
         self._failure, self._behind, self.underway = None, Behind(), 0
         saved = self.spec.state.claim()
         landed = self.spec.path.sink.landed()
-        self.spec.path.dead_letters.prepare()
+        self.spec.path.dead_letters.prepare(self.spec.source.topics)
         group = None if self.spec.is_new else self.spec.seen_in
         plan = find_start(self.spec.source, saved, landed, group)
         for loss in plan.losses:
