@@ -19,6 +19,7 @@ from penstock.connect.client import ConnectClient, ConnectorName
 from penstock.connect.debezium import NOTIFICATIONS, SIGNALS
 from penstock.connect.facts import TableFacts
 from penstock.connect.postgres import Signal, TableName, connect
+from penstock.connect.server import newest_changes, refuse_lost_log
 from penstock.errors import ConnectorFailed, OperationTimedOut, UsageError
 from penstock.kafka.offsets import Offsets
 from penstock.kafka.span import Span, find_span, read_span
@@ -51,6 +52,8 @@ def resnapshot(
     with connect(database or database_url(status.connector)) as reached:
         table = _table(status, wanted, reached.tables())
         own = status.connector.settings
+        newest = newest_changes(settings, own["topic.prefix"])
+        refuse_lost_log(status.connector.name, newest.position, reached.log_end())  # the log's end is read last
         place = TableName(*signals.split(".", 1))
         reached.make_signals(place, own["publication.name"], own["database.user"])
         ensure_topic(settings, topic)

@@ -101,6 +101,17 @@ def refuse_other_server(name: str, newest: Newest, registered: ServerIdentity | 
     return next((found for before in known if (found := notice(name, before, now.server))), "")
 
 
+def refuse_lost_log(name: str, position: int, end: int) -> None:
+    """Raise DatabaseUnfit if the topics contain changes beyond the log's end: resent rows would count as older."""
+    if position > end:
+        raise DatabaseUnfit(
+            f"the changes in the topics of {name} have positions beyond the end of the server's log "
+            f"({position:,}, it ends at {end:,}): mirrors would ignore rows sent now",
+            hint="after a failover, repeat the command once the log has passed that position: "
+            f"SELECT pg_current_wal_insert_lsn() - '0/0' > {position}",
+        )
+
+
 def _way_out(name: str) -> str:
     return (
         "a new server needs a new snapshot into new tables: choose another NAME and other tables in the lake. "

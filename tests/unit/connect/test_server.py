@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from penstock.connect.server import Here, Newest, ServerIdentity, identity_of, notice, position_of, refuse_other_server
+from penstock.connect.server import (
+    Here,
+    Newest,
+    ServerIdentity,
+    identity_of,
+    notice,
+    position_of,
+    refuse_lost_log,
+    refuse_other_server,
+)
 from penstock.errors import DatabaseUnfit
 
 HERE = ServerIdentity("7412", 1)
@@ -34,6 +43,13 @@ def test_topics_of_another_server_or_of_positions_beyond_the_log_are_refused() -
         refuse_other_server("shop", Newest((ServerIdentity("9", 1),), 5), HERE, now)
     with pytest.raises(DatabaseUnfit, match="beyond the end of the server's log"):
         refuse_other_server("shop", Newest((), 1001), None, Here(None, end=1000))
+
+
+def test_rows_are_not_sent_again_while_the_log_ends_before_changes_that_a_failover_lost() -> None:
+    refuse_lost_log("shop", 1000, 1000)
+    with pytest.raises(DatabaseUnfit, match="mirrors would ignore") as refused:
+        refuse_lost_log("shop", 1001, 1000)
+    assert "> 1001" in (refused.value.hint or "")
 
 
 def test_the_position_of_a_change_is_read_from_its_source_alone() -> None:
