@@ -182,6 +182,15 @@ def test_a_key_of_whole_numbers_that_becomes_text_goes_on(spark: SparkSession, t
     assert sorted(found) == expected
 
 
+def test_a_row_under_a_new_key_has_its_large_values_from_before_its_key_became_text(mirror: Changes) -> None:
+    numbers, texts = "id int, name string, note string", "id string, name string, note string"
+    mirror.write(change("c", 1, "Ada", lsn=10, note="large"), columns=numbers)
+    mirror.write(change("d", 1, lsn=20), columns=numbers)
+    mirror.write(change("c", "x", "x", lsn=30), columns=texts)
+    mirror.write(change("c", "2", "Ada", lsn=20, unavailable=["note"]), columns=texts)
+    assert sorted(mirror.rows("id", "name", "note")) == [("2", "Ada", "large"), ("x", "x", None)]
+
+
 @pytest.mark.parametrize(("old", "new"), [("string", "bigint"), ("int", "decimal(12)"), ("decimal(9)", "string")])
 def test_other_types_of_keys_that_write_the_same_value_alike_go_on(mirror: Changes, old: str, new: str) -> None:
     made = {"string": str, "bigint": int, "int": int, "decimal(12)": Decimal, "decimal(9)": Decimal}

@@ -31,15 +31,30 @@ def with_deleted(stored: DataFrame, table: ChangeTable, deletions: DataFrame, fa
     deletions = deletions.withColumnsRenamed({KEY: _KEY, PLACE: _PLACE})
     for version in _versions(stored.sparkSession, table):
         then = table.read(stored.sparkSession, version)
+        if not set(facts.keys) <= set(then.columns):
+            continue
         before = then.withColumn(_KEY, key_text(then, facts.keys)).join(deletions, _KEY)
         rows = before.filter(F.struct(*position()) < F.col(_PLACE)).localCheckpoint()
+        if rows.isEmpty():
+            continue
         deletions = deletions.join(rows, [_KEY, _PLACE], "left_anti").localCheckpoint()
         gone = F.col(CDC).withField("op", F.lit("d")).withField("lsn", F.col(_PLACE).getField("lsn"))
         for each in (rows, rows.withColumn(CDC, gone)):
-            found = found.unionByName(each.drop(_KEY, _PLACE), allowMissingColumns=True)
+            found = found.unionByName(_as_stored(each.drop(_KEY, _PLACE), stored, facts), allowMissingColumns=True)
         if deletions.isEmpty():
             break
     return found
+
+
+def _as_stored(rows: DataFrame, stored: DataFrame, facts: Facts) -> DataFrame:
+    """Return rows of an older version with the table's present types."""
+    kinds = {field.name: field.dataType for field in stored.schema.fields}
+    casts = {
+        field.name: ChangeTable.cast_to(field.name, kinds[field.name], facts.keys)
+        for field in rows.schema.fields
+        if kinds.get(field.name, field.dataType) != field.dataType
+    }
+    return rows.withColumns(casts) if casts else rows
 
 
 def _versions(session: SparkSession, table: ChangeTable) -> list[int]:

@@ -169,7 +169,7 @@ class ChangeTable:
         if change.added or change.widened:
             self._alter(session, change, keys)
         kinds = {field.name: field.dataType for field in self._columns.fields}
-        return rows.select(*(self._as(old, kinds[new], keys).alias(new) for old, new in change.names.items()))
+        return rows.select(*(self.cast_to(old, kinds[new], keys).alias(new) for old, new in change.names.items()))
 
     def _refuse_incomparable(self, rows: T.StructType, keys: Sequence[str], change: Evolution) -> None:
         """Reject rows whose key type cannot be compared with the key of the stored rows."""
@@ -186,7 +186,7 @@ class ChangeTable:
                 )
 
     @staticmethod
-    def _as(name: str, kind: T.DataType, keys: Sequence[str]) -> Column:
+    def cast_to(name: str, kind: T.DataType, keys: Sequence[str]) -> Column:
         """Cast a column. A key converted to text also keeps values outside the range of the old type, such as NaN."""
         value = own(name).cast(kind)
         if name not in keys or not isinstance(kind, T.StringType):
@@ -243,7 +243,7 @@ class ChangeTable:
         """
         stored = self.read(session)
         kinds = {field.name: widened.get(field.name, field.dataType) for field in stored.schema.fields}
-        wide = stored.select(*(self._as(name, kind, keys).alias(name) for name, kind in kinds.items()))
+        wide = stored.select(*(self.cast_to(name, kind, keys).alias(name) for name, kind in kinds.items()))
         for name in set(keys) & widened.keys():
             old, new = stored.schema[name].dataType.simpleString(), widened[name].simpleString()
             _log.warning("table %s: the key column %s changes its type from %s to %s", self.table.name, name, old, new)
