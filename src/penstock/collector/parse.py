@@ -23,6 +23,7 @@ _raw_items = msgspec.json.Decoder(list[msgspec.Raw])
 _raw_item = msgspec.json.Decoder(msgspec.Raw)
 _SPACE = b" \t\r\n"
 _BRACE = b"{"
+_WITH_SUGGESTION = 20
 
 
 class Rejected(NamedTuple):
@@ -102,7 +103,13 @@ def _parse_lines(body: bytes, shape: EventShape, most: int) -> Parsed:
 def _one_by_one(texts: Sequence[bytes | msgspec.Raw], shape: EventShape, most: int) -> list[Event | Rejected]:
     """Check each event separately. This is slow, so the number of events is checked first."""
     _check_number(len(texts), most)
-    return [_event_or_rejected(bytes(text).strip(_SPACE), shape) for text in texts]
+    events: list[Event | Rejected] = []
+    rejected = 0
+    for text in texts:
+        event = _event_or_rejected(bytes(text).strip(_SPACE), shape, suggests=rejected < _WITH_SUGGESTION)
+        rejected += isinstance(event, Rejected)
+        events.append(event)
+    return events
 
 
 def _may_hold_more(body: bytes, most: int) -> bool:
@@ -118,9 +125,9 @@ def _check_number(events: int, most: int) -> None:
         raise TooManyEvents(events, most)
 
 
-def _event_or_rejected(text: bytes, shape: EventShape) -> Event | Rejected:
+def _event_or_rejected(text: bytes, shape: EventShape, *, suggests: bool) -> Event | Rejected:
     try:
-        return shape.decode(text)
+        return shape.decode(text, suggests=suggests)
     except RecordInvalid as error:
         return Rejected(text, error)
 

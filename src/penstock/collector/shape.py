@@ -72,13 +72,16 @@ class EventShape:
         """Whether msgspec checks every field, so that decoding takes no longer than parsing."""
         return not self._rich
 
-    def decode(self, text: bytes) -> Event:
-        """Decode one event from JSON. RecordInvalid names the field and the value that do not fit."""
+    def decode(self, text: bytes, *, suggests: bool = True) -> Event:
+        """Decode one event from JSON. RecordInvalid names the field and the value that do not fit.
+
+        It may also suggest a similar name, which takes longer than everything else.
+        """
         try:
             event = self._one.decode(text)
             return self._checked(event) if self._rich else event
         except NOT_SURELY:
-            return self._look_closely(text)
+            return self._look_closely(text, suggests)
 
     def decode_array(self, text: bytes) -> list[Event]:
         """Decode all events of a JSON array. Raises the errors in NOT_SURELY."""
@@ -130,18 +133,18 @@ class EventShape:
         for attribute, field in self._rich:
             value = getattr(event, attribute)
             read, checked = read_checked(value, field.type)
-            misfit = find_misfit(read, field.type, checked, field.name)
+            misfit = find_misfit(read, field.type, checked, field.name, suggests=False)
             if misfit:
                 raise _invalid(misfit)
         return event
 
-    def _look_closely(self, text: bytes) -> Event:
+    def _look_closely(self, text: bytes, suggests: bool) -> Event:
         value = parse_json(text)
         if not isinstance(value, dict):
             raise RecordInvalid(f"{text.decode():.60} is not a JSON object, as an event must be")
         self._leave_out_what_the_schema_does_not_say(value)
         read, checked = read_checked(value, self._record)
-        misfit = find_misfit(read, self._record, checked)
+        misfit = find_misfit(read, self._record, checked, suggests=suggests)
         if misfit:
             raise _invalid(misfit)
         return self._untyped.decode(text)

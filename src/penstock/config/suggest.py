@@ -6,8 +6,8 @@ import difflib
 import heapq
 from collections.abc import Iterable
 
-_COMPARED = 10
-_LONGEST = 100
+_COMPARED = 5
+_LONGEST = 60
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
@@ -18,7 +18,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 def _alike(name: str, known: Iterable[str]) -> list[str]:
     """Return the names with the most similar start and end: comparing hundreds closely would take milliseconds."""
-    names = list(known)
+    names = [other for other in known if len(other) <= _LONGEST]
     if len(names) <= _COMPARED or not name:
         return names
     start, end, length = name[:2], name[-2:], len(name)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from penstock.collector.parse import parse_body
 from penstock.collector.shape import EventShape
 from penstock.errors import RecordInvalid
 from penstock.schemas import AvroCodec, MemoryRegistry, Schema
@@ -148,6 +149,20 @@ def test_a_value_too_long_to_show_is_refused_at_once() -> None:
     assert len(within(SECONDS, decode_event, "int", json.dumps([long]))) < 200
     enum = {"type": "enum", "name": "S", "symbols": [f"S{number}" for number in range(1000)]}
     assert within(SECONDS, decode_event, enum, json.dumps(long)) != "taken"
+
+
+@pytest.mark.parametrize(("symbols", "length"), [(500, 90), (500, 5), (30, 60)])
+def test_many_misspelled_symbols_are_refused_at_once(symbols: int, length: int) -> None:
+    enum = {"type": "enum", "name": "S", "symbols": [f"S{number:0{length}}" for number in range(symbols)]}
+    root = event_schema(enum).type
+    assert isinstance(root, RecordType)
+    body = "\n".join([json.dumps({"x": f"S{number:0{length}}x"}) for number in range(5_000)]).encode()
+
+    def longest_message() -> int:
+        parsed = parse_body(body, b"application/x-ndjson", EventShape(root), 5_000)
+        return max(len(event.error.message) for event in parsed.events)
+
+    assert within(SECONDS, longest_message) < 3_000
 
 
 def test_many_unknown_fields_are_refused_at_once() -> None:

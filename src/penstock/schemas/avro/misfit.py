@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from penstock.schemas.avro.fits import MAX_DEPTH, Fits, count_values, named_branch
 from penstock.schemas.avro.model import ArrayType, EnumType, MapType, RecordType, Type, UnionType, type_name
 from penstock.schemas.avro.scalars import scalar_misfit, string_misfit
-from penstock.schemas.avro.words import meant, shown
+from penstock.schemas.avro.words import listed, meant, shown
 
 Value = Any
 
@@ -40,10 +40,12 @@ def first_misfit(value: Value, avro_type: Type, path: str = "") -> Misfit | None
     return too_deep(path) if size is None else find_misfit(value, avro_type, Fits(size), path)
 
 
-def find_misfit(value: Value, avro_type: Type, checked: Fits, path: str = "") -> Misfit | None:
-    """Like `first_misfit`, but reuse earlier checks of values in this record."""
+def find_misfit(
+    value: Value, avro_type: Type, checked: Fits, path: str = "", *, suggests: bool = True
+) -> Misfit | None:
+    """Like `first_misfit`, but reuse earlier checks of values in this record. Suggestions of similar names are slow."""
     try:
-        return None if checked.fits(value, avro_type) else _Explanation(checked).of(value, avro_type, path)
+        return None if checked.fits(value, avro_type) else _Explanation(checked, suggests).of(value, avro_type, path)
     except RecursionError:
         return too_deep(path)
 
@@ -56,8 +58,9 @@ def too_deep(path: str = "") -> Misfit:
 class _Explanation:
     """Follows the first invalid value from the record down to the cause."""
 
-    def __init__(self, checked: Fits) -> None:
+    def __init__(self, checked: Fits, suggests: bool) -> None:
         self._checked = checked
+        self._suggests = suggests
 
     def of(self, value: Value, avro_type: Type, path: str) -> Misfit:
         match avro_type:
@@ -70,8 +73,8 @@ class _Explanation:
             case UnionType():
                 return self._union(value, avro_type, path)
             case EnumType(symbols=symbols):
-                close = meant(value, symbols) if isinstance(value, str) else ""
-                return Misfit(path, f"{shown(value)} is not one of {', '.join(symbols)}{close}")
+                close = meant(value, symbols) if self._suggests and isinstance(value, str) else ""
+                return Misfit(path, f"{shown(value)} is not one of {listed(symbols)}{close}")
             case _:
                 return Misfit(path, f"{shown(value)} {scalar_misfit(value, avro_type)}")
 
@@ -95,10 +98,11 @@ class _Explanation:
     def _record(self, value: Value, record: RecordType, path: str) -> Misfit:
         if not isinstance(value, Mapping):
             return Misfit(path, f"{shown(value)} is not a record {record.name}", "give a dict with its fields")
-        names = {field.name for field in record.fields}
         for name in value:
-            if name not in names:
-                close = meant(str(name), [field.name for field in record.fields if field.name not in value])
+            if name not in record.types:
+                close = (
+                    meant(str(name), [other for other in record.types if other not in value]) if self._suggests else ""
+                )
                 return Misfit(_inside(path, f"{name!s:.60}"), f"not a field of {record.name}{close}")
         for field in record.fields:
             inside = _inside(path, field.name)

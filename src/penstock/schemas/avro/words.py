@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from penstock.config.suggest import did_you_mean
@@ -36,6 +36,12 @@ def _text(value: object, levels: int) -> str:
             return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
         case _:
             return repr(value)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list, shortened if there are many."""
+    more = len(names) - _SHOWN_ITEMS
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_SHOWN_ITEMS])} and {more} more"
 
 
 def meant(name: str, known: Iterable[str]) -> str:
