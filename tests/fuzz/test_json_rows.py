@@ -19,6 +19,7 @@ from tests.fuzz.budget import fuzz
 
 PIECES = (
     '{"id": 81', '"id":1', '"price":', '"name":', "1.25", "-0.5E1", "1e30000000", "2147483648e-2", "12345678901.5",
+    "9007199254740993e0", "9007199254740992e0", "1.2345678123456789E+12", "5e-04", '"u":"-3e5f-4c1e"',
     "{", "}", "{}", "[", "]", ",", ":", "null", "true", '"x"', '"1e5"', '"end":true', '"penstock.end":true',
     '"\\ud800"', '"\\\\ud800"', '"\\ud83d\\ude00"', " ", "\n", '"', "\\",
 )  # fmt: skip
@@ -32,7 +33,7 @@ BATCH = 100
 
 @pytest.mark.timeout(600)
 def test_what_is_no_json_is_refused_and_decimals_are_exact(spark: SparkSession) -> None:
-    decoder = JsonRows(shape_of_ddl("id BIGINT, price DECIMAL(10,2), name STRING"))
+    decoder = JsonRows(shape_of_ddl("id BIGINT, price DECIMAL(20,4), name STRING"))
 
     @fuzz(short=3, long=2_000)
     @given(st.lists(MESSAGES, min_size=BATCH, max_size=BATCH))

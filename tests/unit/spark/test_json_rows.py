@@ -184,6 +184,53 @@ def test_decimals_keep_every_digit(spark: SparkSession) -> None:
     assert found == [*(({"n": Decimal(each)}, None) for each in exact), ({}, None)]
 
 
+BESIDE = (
+    '"u":"7d0a1e55-3e5f-4c1e-9e10-123456789012"',
+    f'"h":"{"123456789e300" * 5}"',
+    f'"h":"{"7" * 39}"',
+    '"h":"\\\\","q":"\\"1.5e400"',
+    f'"d":{"1" * 45},"e":1e-300',
+    '"d":0.1e0,"e":5e-324',
+)
+EXPONENTS = (
+    "1e-05", "1e-7", "1.2345678E7", "1.234567812345678E7", "-1.2345678123456789E7", "9007199254740993e0", "0e0",
+    "9007199254740993000e-3", "12345678901234567890.1234567890E0", "8.41E17", "-2E17", "123.4567890123", '"1e-05"',
+    "0.0000000000" + "0" * 40,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+def test_decimals_with_an_exponent_are_exact_whatever_stands_beside_them(spark: SparkSession, beside: str) -> None:
+    shape = shape_of_ddl("n DECIMAL(38,10), ns ARRAY<DECIMAL(38,10)>, at STRUCT<n: DECIMAL(38,10)>, d DOUBLE")
+    forms = ['{{"n":{},{}}}', '{{{1}, "n": {0} }}', '{{"ns":[1,{0}, 2.5e1],{1}}}', '{{"at":{{"n":{0}}},{1}}}']
+    values = [form.format(number, beside).encode() for number in EXPONENTS for form in forms]
+    expected = [Decimal(number.strip('"')) for number in EXPONENTS for _ in forms]
+    found = decode(spark, values, shape)
+    assert [problem for _, problem in found] == [None] * len(values)
+    rows = [row for row, _ in found]
+    assert [row.get("n") or row.get("ns", [0, 0])[1] or row.get("at", {}).get("n") or 0 for row in rows] == expected
+
+
+def test_numbers_that_one_double_stands_for_are_refused_unless_equal(spark: SparkSession) -> None:
+    values = ["9007199254740993e0,9007199254740992e0", "9007199254740993e0,9007199254740993.0E0"]
+    found = decode(spark, [f'{{"n":[{value}]}}'.encode() for value in values], shape_of_ddl("n ARRAY<DECIMAL(20,2)>"))
+    assert found[0][1] == (INVALID, "n[0]: 9.007199254740992E15 is not a decimal")
+    assert found[1] == ({"n": [Decimal(9007199254740993)] * 2}, None)
+
+
+@pytest.mark.timeout(60)
+def test_many_rounded_numbers_cost_little_time(spark: SparkSession) -> None:
+    shape = shape_of_ddl("n ARRAY<DECIMAL(20,2)>, text STRING")
+    rounded = ",".join(f"{number}e0" for number in range(9007199254740993, 9007199254740993 + 20_000, 2))
+    exact = ",".join(f"{number}e0" for number in range(30_000))
+    few = ",".join(["9007199254740993e0"] * 5_000)
+    text = f'{{"n":[1e0],"text":"{"e1" * 500_000}{chr(92) * 2 * 100_000}"}}'
+    found = decode(spark, [*(f'{{"n":[{each}]}}'.encode() for each in (rounded, exact, few)), text.encode()], shape)
+    assert [problem and problem[1] for _, problem in found] == [
+        "n[0]: 9.007199254740992E15 is not a decimal", None, None, None,
+    ]  # fmt: skip
+
+
 def test_a_decimal_that_is_required_is_not_null(spark: SparkSession) -> None:
     found = decode(spark, [b'{"n":null}', b"{}"], shape_of_ddl("n DECIMAL(4,2) NOT NULL"))
     assert found == [({}, (INVALID, "n: the field is missing"))] * 2

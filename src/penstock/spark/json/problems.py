@@ -16,8 +16,9 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.errors import RecordInvalid, RecordUndecodable
 from penstock.spark.decoding import problem
+from penstock.spark.json.bindings import let
 from penstock.spark.json.escapes import has_half_surrogate
-from penstock.spark.json.readings import DIGITS, WIDE, is_rounded, reading_of
+from penstock.spark.json.readings import DIGITS, WIDE, reading_of
 from penstock.spark.json.shape import Entries, Items, Leaf, Member, Record, Shape
 
 Path = tuple[str | Column, ...]
@@ -45,15 +46,15 @@ def json_problem(value: Column, shape: Record, *, unread: Column) -> Column:
         F.when(value.isNull(), problem(RecordInvalid.code, F.lit("the value is null")))
         .when(~F.is_valid_utf8(text), not_json)
         .when(has_half_surrogate(text), _half_surrogate(text))
-        .otherwise(_let(whole, lambda found: _whole_problem(found, shape, not_json, unread)))
+        .otherwise(let(whole, lambda found: _whole_problem(found, shape, not_json, unread)))
     )
 
 
 def _whole_problem(whole: Column, shape: Record, not_json: Column, unread: Column) -> Column:
     is_json = F.try_variant_get(whole, "$[1]", "string") == MARK
-    misfit = _let(F.try_variant_get(whole, "$[0]", "variant"), lambda value: _misfit(value, shape, ()))
+    misfit = let(F.try_variant_get(whole, "$[0]", "variant"), lambda value: _misfit(value, shape, ()))
     unfit = problem(RecordInvalid.code, F.lit("the value does not fit the schema"))
-    fitting = _let(
+    fitting = let(
         misfit, lambda found: F.when(found.isNotNull(), problem(RecordInvalid.code, found)).when(unread, unfit)
     )
     return F.when(is_json, fitting).otherwise(not_json)
@@ -90,7 +91,7 @@ def _misfit(value: Column, shape: Shape, path: Path) -> Column:
 def _member_misfit(value: Column, member: Member, path: Path) -> Column:
     here = (*path, ".", member.name) if path else (member.name,)
     missing = _said(here, F.lit("the field is missing")) if member.required else F.lit(_NOTHING)
-    return _let(
+    return let(
         F.try_variant_get(value, f"$.{member.name}", "variant"),
         lambda found: F.when(_is_absent(found), missing).otherwise(_misfit(found, member.shape, here)),
     )
@@ -121,8 +122,7 @@ def _fits(value: Column, leaf: Leaf) -> Column:
             is_finite = F.abs(_cast(value, leaf.type.simpleString())) < F.lit(float("inf"))
             return (_is_number(value) & is_finite) | (_is_text(value) & _text(value).isin(*_WORDS))
         case T.DecimalType():
-            is_exact = reading_of(value, leaf).isNotNull() & ~is_rounded(value)
-            return (_is_number(value) | _is_text(value)) & is_exact
+            return (_is_number(value) | _is_text(value)) & reading_of(value, leaf).isNotNull()
         case T.BinaryType():
             return _is_text(value) & ~_text(value).rlike(WIDE)
         case T.DateType() | T.TimestampType() | T.TimestampNTZType():
@@ -140,11 +140,6 @@ def _unless(fits: Column, value: Column, wanted: str, path: Path) -> Column:
 def _said(path: Path, text: Column) -> Column:
     pieces = [F.lit(piece) if isinstance(piece, str) else piece for piece in (*path, ": ")] if path else []
     return F.concat(*pieces, text)
-
-
-def _let(value: Column, body: Callable[[Column], Column]) -> Column:
-    """Apply `body` to the value, which is computed once even if `body` uses the value several times."""
-    return F.get(F.transform(F.array(value), body), F.lit(0))
 
 
 def _first(found: Column) -> Column:

@@ -7,7 +7,8 @@
 | timestamp         | ISO 8601 text (UTC unless it names a zone), or the number of its unit since 1970  |
 | decimal           | a number, or text with one                                                        |
 
-Decimals are read as variants, which preserve all digits of a number without expanding `1e30000000`.
+Decimals are read as variants, which do not expand `1e30000000`, and take digits that a double would lose from the
+message (`rounded`).
 """
 
 from __future__ import annotations
@@ -21,14 +22,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from penstock.schemas.avro.model import MISSING
-from penstock.spark.decimals import exact_decimal
+from penstock.spark.json.rounded import decimal_of
 from penstock.spark.json.shape import Entries, Items, Leaf, Member, Record, Shape, has_readings, is_decimal, read_type
 
 DIGITS: Final = r"^-?\d+$"
 WIDE: Final = r"[^\u0000-\u00ff]"
 _MOST_MILLIS: Final = (2**63 - 1) // 1_000
-_ROUNDED: Final = r"[0-9.]{17,}[eE]|[0-9.]{39,}|[0-9.][eE][+-]?0*[1-9][0-9]{2}"
-"""Numbers that a double may not represent exactly, anywhere in a message."""
 
 
 def member_value(value: Column, member: Member) -> Column:
@@ -46,13 +45,8 @@ def present(value: Column, shape: Shape) -> Column:
 def reading_of(value: Column, leaf: Leaf) -> Column:
     """Convert a text, or the variant of a decimal; null if the conversion fails."""
     if isinstance(leaf.type, T.DecimalType):
-        return exact_decimal(F.try_variant_get(value, "$", "string"), leaf.type)
+        return decimal_of(value, leaf.type)
     return _READINGS[leaf.reading](value)
-
-
-def is_rounded(value: Column) -> Column:
-    """Whether a variant may have lost digits: numbers with an exponent and very long numbers become doubles."""
-    return (F.schema_of_variant(value) == "DOUBLE") & F.col("value").cast("string").rlike(_ROUNDED)
 
 
 def _value(value: Column, shape: Shape) -> Column:

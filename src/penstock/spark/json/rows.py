@@ -18,8 +18,9 @@ from pyspark.sql import types as T  # noqa: N812 - as above
 from penstock.spark.decoding import PARSED, PROBLEM
 from penstock.spark.json.escapes import has_half_surrogate
 from penstock.spark.json.problems import MARK, json_problem
-from penstock.spark.json.readings import DIGITS, is_rounded, member_value, present, reading_of
-from penstock.spark.json.shape import Entries, Items, Leaf, Record, Shape, is_decimal, read_type, row_type
+from penstock.spark.json.readings import DIGITS, member_value, present, reading_of
+from penstock.spark.json.rounded import ROUNDED, rounded_numbers
+from penstock.spark.json.shape import Entries, Items, Leaf, Record, Shape, has_decimals, is_decimal, read_type, row_type
 
 _ENDED = "ended"
 _IS_UTF8 = "is_utf8"
@@ -47,8 +48,10 @@ class JsonRows:
         # A separate column, used twice so that Spark does not inline it: an expression inside the parser's call is
         # interpreted.
         ended = messages.select("*", _with_end(F.col("value")).alias(_ENDED))
-        parsed = ended.select(*messages.columns, self._parsed_column, F.is_valid_utf8(_ENDED).alias(_IS_UTF8))
-        return parsed.select(*messages.columns, PARSED, self._problem_column)
+        is_utf8 = F.is_valid_utf8(_ENDED).alias(_IS_UTF8)
+        parsed = ended.select(*messages.columns, self._parsed_column, is_utf8, *self._rounded_column)
+        rounded = [ROUNDED] if self._rounded_column else []
+        return parsed.select(*messages.columns, PARSED, *rounded, self._problem_column)
 
     def fields(self) -> Sequence[Column]:
         """Return the expressions that take the row's columns from the result of `decode`."""
@@ -62,6 +65,11 @@ class JsonRows:
     @cached_property
     def _parsed_column(self) -> Column:
         return self._from_json(F.col(_ENDED), closely=self._may_misread).alias(PARSED)
+
+    @cached_property
+    def _rounded_column(self) -> list[Column]:
+        """The numbers for decimals that the parser rounded, if the shape has decimals."""
+        return [rounded_numbers(F.col("value").cast("string")).alias(ROUNDED)] if has_decimals(self._shape) else []
 
     @cached_property
     def _problem_column(self) -> Column:
@@ -132,7 +140,7 @@ def _leaf_doubts(leaf: Leaf, value: Column, name: str | None) -> Iterator[Column
         case Leaf(reading="bytes"):
             yield value.isNotNull()
         case Leaf() if is_decimal(leaf):
-            yield present(value, leaf).isNotNull() & (reading_of(value, leaf).isNull() | is_rounded(value))
+            yield present(value, leaf).isNotNull() & reading_of(value, leaf).isNull()
         case Leaf(type=T.FloatType() | T.DoubleType()):
             yield ~(F.abs(value) < F.lit(float("inf")))
         case Leaf(reading=reading) if reading:

@@ -163,6 +163,17 @@ def is_decimal(shape: Shape) -> bool:
     return isinstance(shape, Leaf) and shape.reading == "decimal"
 
 
+def has_decimals(shape: Shape) -> bool:
+    """Whether any part of the shape is a decimal."""
+    match shape:
+        case Leaf():
+            return is_decimal(shape)
+        case Items(items=inner) | Entries(values=inner):
+            return has_decimals(inner)
+        case Record(members=members):
+            return any(has_decimals(member.shape) for member in members)
+
+
 def has_readings(shape: Shape) -> bool:
     """Whether any part of the shape is converted after parsing, or has a default."""
     match shape:
