@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
@@ -11,6 +12,9 @@ _SHOWN = 60
 _SHOWN_ITEMS = 20
 _SHOWN_LEVELS = 10
 _SHOWN_BITS = 10_000
+_COMPARED = 5
+_LONGEST = 60
+"""Events are rejected by the thousand: no more names, and no longer ones, are compared for a suggestion."""
 
 
 def shown(value: object) -> str:
@@ -46,5 +50,18 @@ def listed(names: Sequence[str]) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean x?` if a known name is similar, else an empty text."""
-    suggestion = did_you_mean(name, known, "")
+    suggestion = did_you_mean(name, _alike(name, known), "") if len(name) <= _LONGEST else ""
     return f"; {suggestion}" if suggestion else ""
+
+
+def _alike(name: str, known: Iterable[str]) -> list[str]:
+    """Return the names with the most similar start and end: comparing hundreds closely would take milliseconds."""
+    names = [other for other in known if len(other) <= _LONGEST]
+    if len(names) <= _COMPARED or not name:
+        return names
+    start, end, length = name[:2], name[-2:], len(name)
+    return heapq.nlargest(
+        _COMPARED,
+        names,
+        key=lambda other: (other[:2] == start) + (other[-2:] == end) - abs(len(other) - length) / length,
+    )
