@@ -38,45 +38,11 @@ class ServerFacts:
 
 
 @dataclass(frozen=True)
-class Partition:
-    """Partition of a table, with its own replica identity: PostgreSQL does not inherit the table's."""
+class Relation:
+    """Name of a table or of a partition."""
 
     schema: str
     name: str
-    identity: ReplicaIdentity
-    has_key: bool
-    index_is_key: bool = False
-
-    @property
-    def full_name(self) -> str:
-        """The name for matching patterns."""
-        return f"{self.schema}.{self.name}"
-
-    @property
-    def quoted(self) -> str:
-        """The name quoted for SQL."""
-        return f"{quoted(self.schema)}.{quoted(self.name)}"
-
-
-@dataclass(frozen=True)
-class TableFacts:
-    """Table with its replica identity and the user's privileges.
-
-    If `index_is_key`, the index of the replica identity is the primary key's index. PostgreSQL does not send
-    `generated` columns. `children` inherit from the table. `partitions` contains partitions at every depth.
-    """
-
-    schema: str
-    name: str
-    identity: ReplicaIdentity
-    has_key: bool
-    is_own: bool
-    may_read: bool
-    index_is_key: bool = False
-    generated: tuple[str, ...] = ()
-    generated_key: tuple[str, ...] = ()
-    children: tuple[str, ...] = ()
-    partitions: tuple[Partition, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -87,6 +53,34 @@ class TableFacts:
     def quoted(self) -> str:
         """The name quoted for SQL."""
         return f"{quoted(self.schema)}.{quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class Partition(Relation):
+    """Partition of a table, with its own replica identity: PostgreSQL does not inherit the table's."""
+
+    identity: ReplicaIdentity
+    has_key: bool
+    index_is_key: bool = False
+
+
+@dataclass(frozen=True)
+class TableFacts(Relation):
+    """Table with its replica identity and the user's privileges.
+
+    If `index_is_key`, the index of the replica identity is the primary key's index. PostgreSQL does not send
+    `generated` columns. `children` inherit from the table. `partitions` contains partitions at every depth.
+    """
+
+    identity: ReplicaIdentity
+    has_key: bool
+    is_own: bool
+    may_read: bool
+    index_is_key: bool = False
+    generated: tuple[str, ...] = ()
+    generated_key: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    partitions: tuple[Partition, ...] = ()
 
     @property
     def own_rows(self) -> str:
