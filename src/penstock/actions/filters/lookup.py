@@ -49,11 +49,6 @@ def values_at(value: object, key: str) -> Iterator[object]:
         yield from _walk(inside, key.split("."), 0)
 
 
-def value_at(value: object, key: str) -> object:
-    """Return the first value at the path, or None."""
-    return next(values_at(value, key), None)
-
-
 def _walk(value: object, steps: list[str], depth: int) -> Iterator[object]:
     if depth == len(steps):
         yield value
